@@ -1,0 +1,32 @@
+# The project's tasks. `make demo` and `make test` need Python 3.11 or newer (and Node for its clients); they make .venv.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+MODEL  ?= simulated
+
+.PHONY: demo test lint bench clean
+
+$(VENV)/ready: pyproject.toml tools/install-dev
+	$(PYTHON) -m venv $(VENV)
+	tools/install-dev $(BIN)/python
+	touch $@
+
+demo: $(VENV)/ready        ## record a real agent, replay it offline, see a changed prompt diverge
+	@$(if $(filter local,$(MODEL)),$(BIN)/python -m pip install --quiet '.[local-model]',true)
+	@$(BIN)/rerail demo --model $(MODEL)
+
+test: lint                 ## the suite that CI runs
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/ready        ## ruff, mypy (strict), import-linter
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/ready       ## speed and size, side by side with a peer
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,19 @@
+"""What the writer accepts: records and bytes that redaction has passed, made by `rerail.redact` alone.
+
+The types hold nothing of their own. They exist so that forgetting to redact does not type-check,
+and a test (`tests/test_house.py`) refuses a constructor call anywhere but in `rerail.redact`.
+"""
+
+from dataclasses import dataclass
+from typing import NewType
+
+from rerail.tape.records import Event
+
+CleanBytes = NewType("CleanBytes", bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanRecord:
+    """An event without credentials."""
+
+    event: Event

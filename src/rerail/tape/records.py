@@ -1,0 +1,265 @@
+"""The facts a tape holds: one frozen type per kind of event. Knows no storage, network or clock.
+
+An event is encoded once (`codec`), and the stored bytes are what is hashed. Large or raw content is
+never inside an event: it is a blob, named by its SHA-256. What a model call *means* is never here:
+it is a view, computed from the evidence by `rerail.llm` when someone looks.
+
+Fields are only ever added, with a default; a field's meaning never changes. Text that came off the
+wire (heads, trailers) is kept as the exact bytes, after redaction.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Component = Literal[
+    "agent", "model", "tool", "runner", "sensor", "checker", "verdict", "approver", "applier",
+    "target", "recorder", "person",
+]  # fmt: skip
+Framing = Literal["none", "length", "chunked", "close"]
+BodyEnd = Literal["complete", "cut", "reset", "agent_closed", "timeout"]
+Side = Literal["agent", "origin"]
+
+
+class Body(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message body: its bytes by digest, and how they came.
+
+    `digest` is the SHA-256 of the content as it crossed the wire: content codings (gzip, br, zstd)
+    kept, chunked framing (RFC 9112 section 7.1) taken off. `chunks` is the table of boundaries and
+    arrival times, encoded by `rerail.tape.chunks`. `chunk_lines` is set only when the sender wrote
+    its chunk-size lines in another form than plain lower-case hexadecimal (an extension, leading
+    zeros, capitals): all lines, as sent, the last chunk's included, joined. `trailers` is the raw
+    trailer section, without the empty line that ends it.
+    """
+
+    digest: bytes
+    size: int
+    framing: Framing = "length"
+    chunks: bytes = b""
+    chunk_lines: bytes = b""
+    trailers: bytes = b""
+
+
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+    """What every event has.
+
+    `seq` is given by the writer: 1, 2, 3 … without a gap. `at` is nanoseconds since the run began
+    (monotonic), `wall` nanoseconds since 1970. `component` says who acted.
+    """
+
+    seq: int = 0
+    at: int
+    wall: int
+    component: Component = "recorder"
+
+
+class Parent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a tape came from: the tape's id (`sha256:…`), and for a fork the step gone back to."""
+
+    tape_id: str
+    step: int = 0
+    relation: Literal["replay", "fork"] = "replay"
+
+
+class RunStarted(Event, kw_only=True, tag="run.started"):
+    """The first event: everything the rest of the tape is bound to.
+
+    `environment` holds only the variables that were named (`-e NAME`). `capture` says, for each
+    kind of traffic, whether it could be captured here and what could not be ("http": "proxy
+    variables", "clock": "no: …"). `facts` are facts about the machine that agents put into prompts (work path,
+    home, user, host name, kernel release, time zone), left out with `--no-facts`.
+    """
+
+    run_id: str
+    task_id: str
+    writer: str
+    argv: list[str]
+    cwd: str
+    environment: dict[str, str] = {}
+    capture: dict[str, str] = {}
+    facts: dict[str, str] = {}
+    parent: Parent | None = None
+
+
+class RunEnded(Event, kw_only=True, tag="run.ended"):
+    """The last event: the command ended, and nothing more was recorded.
+
+    `status` is the exit status as a shell would have it (128 + n for signal n).
+    """
+
+    status: int
+    signal: int = 0
+    reason: str = ""
+
+
+class RunLost(Event, kw_only=True, tag="run.lost"):
+    """Written by `verify --repair` only: the recorder died, and this is the end of what it kept."""
+
+    reason: str
+
+
+class CaptureMissing(Event, kw_only=True, tag="capture.missing"):
+    """Something happened that could not be recorded, and what."""
+
+    what: str
+    detail: str = ""
+    process_id: int = 0
+
+
+class ProcessStarted(Event, kw_only=True, tag="process.started"):
+    """A process of the run began. `process_id` is the tape's own number: 1 is the command."""
+
+    process_id: int
+    argv: list[str]
+    cwd: str
+    pid: int = 0
+    parent_process_id: int = 0
+
+
+class ProcessEnded(Event, kw_only=True, tag="process.ended"):
+    """A process of the run ended, with its exit status or the signal that ended it."""
+
+    process_id: int
+    status: int
+    signal: int = 0
+
+
+class ConnectionFailed(Event, kw_only=True, tag="connection.failed"):
+    """The recorder could not reach an origin for the agent.
+
+    `phase` says how far it came. `shown` says what the agent was given instead: a `502` reply, or a
+    certificate broken in the same way as the origin's (`expired`, `name`, `issuer`).
+    """
+
+    connection_id: int
+    host: str
+    port: int
+    phase: Literal["resolve", "connect", "proxy", "tls"]
+    reason: str
+    error: str = ""
+    shown: str = ""
+    process_id: int = 0
+
+
+class HttpRequest(Event, kw_only=True, tag="http.request"):
+    """One request, written when it is complete or when its reply begins, whichever is first.
+
+    `exchange_id` numbers the run's requests from 1 (`r1`, `r2` …) and joins all events of the
+    exchange. `head` is the request line and header section as the origin was sent them, credentials
+    replaced. Where the reply began first, `body` is absent and `http.request.body` follows.
+    """
+
+    exchange_id: int
+    connection_id: int
+    scheme: str
+    host: str
+    port: int
+    head: bytes
+    body: Body | None = None
+    unfinished: bool = False
+    process_id: int = 0
+
+
+class HttpRequestBody(Event, kw_only=True, tag="http.request.body"):
+    """The body of a request whose reply began before the request was complete."""
+
+    exchange_id: int
+    body: Body | None = None
+    ended: BodyEnd = "complete"
+
+
+class HttpReplyHead(Event, kw_only=True, tag="http.reply.head"):
+    """A status line and header section as the origin sent them, credentials replaced.
+
+    An interim reply (1xx, RFC 9110 section 15.2) is one of these too: an exchange can have several
+    heads, the last one final.
+    """
+
+    exchange_id: int
+    head: bytes
+
+
+class HttpReplyBody(Event, kw_only=True, tag="http.reply.body"):
+    """The reply is over: its body, and how it ended.
+
+    `cut` is a connection closed before the framing said so, `reset` a connection reset,
+    `agent_closed` an agent that went away first. `body` holds what had come by then.
+    """
+
+    exchange_id: int
+    body: Body | None = None
+    ended: BodyEnd = "complete"
+
+
+class HttpFailed(Event, kw_only=True, tag="http.failed"):
+    """A request went out and no final reply head came back: the outcome is unknown."""
+
+    exchange_id: int
+    ended: BodyEnd
+    reason: str = ""
+
+
+class WsOpened(Event, kw_only=True, tag="ws.opened"):
+    """An exchange became a WebSocket (RFC 6455); `extensions` as negotiated in the reply."""
+
+    exchange_id: int
+    extensions: str = ""
+
+
+class WsMessage(Event, kw_only=True, tag="ws.message"):
+    """One message or control frame, decoded.
+
+    `content` is the digest of the payload after decompression. `frames` is the table of the frames'
+    payload lengths on the wire and their arrival times (`rerail.tape.chunks`). A message that never
+    ended has `unfinished` set.
+    """
+
+    exchange_id: int
+    sender: Side
+    opcode: Literal["text", "binary", "ping", "pong"]
+    content: bytes
+    size: int
+    frames: bytes = b""
+    compressed: bool = False
+    unfinished: bool = False
+
+
+class WsClosed(Event, kw_only=True, tag="ws.closed"):
+    """A close frame, or (1006, RFC 6455 section 7.1.5) a connection that ended without one."""
+
+    exchange_id: int
+    sender: Side
+    code: int
+    reason: str = ""
+
+
+class TunnelOpened(Event, kw_only=True, tag="tunnel.opened"):
+    """A connection that is not HTTP: its bytes are passed on and kept as they are."""
+
+    connection_id: int
+    host: str
+    port: int
+    why: str
+    process_id: int = 0
+
+
+class TunnelClosed(Event, kw_only=True, tag="tunnel.closed"):
+    """The end of such a connection, with everything each side sent."""
+
+    connection_id: int
+    sent: Body | None = None
+    received: Body | None = None
+    ended: BodyEnd = "complete"
+
+
+class UnknownEvent(Event, kw_only=True, tag="unknown"):
+    """An event of a kind this version does not know: kept, counted and skipped, never refused."""
+
+    name: str
+
+
+AnyEvent = (
+    RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessEnded
+    | ConnectionFailed | HttpRequest | HttpRequestBody | HttpReplyHead | HttpReplyBody | HttpFailed
+    | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed
+)  # fmt: skip
