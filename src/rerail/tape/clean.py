@@ -1,4 +1,4 @@
-"""What the writer accepts: records and bytes that redaction has passed, made by `rerail.redact` alone.
+"""What the writer accepts: records and bytes that redaction has passed; `rerail.redact` makes them.
 
 The types hold nothing of their own. They exist so that forgetting to redact does not type-check,
 and a test (`tests/test_house.py`) refuses a constructor call anywhere but in `rerail.redact`.

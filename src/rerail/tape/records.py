@@ -66,8 +66,8 @@ class RunStarted(Event, kw_only=True, tag="run.started"):
 
     `environment` holds only the variables that were named (`-e NAME`). `capture` says, for each
     kind of traffic, whether it could be captured here and what could not be ("http": "proxy
-    variables", "clock": "no: …"). `facts` are facts about the machine that agents put into prompts (work path,
-    home, user, host name, kernel release, time zone), left out with `--no-facts`.
+    variables", "clock": "no: …"). `facts` are facts about the machine that agents put into prompts
+    (work path, home, user, host name, kernel release, time zone), left out with `--no-facts`.
     """
 
     run_id: str
