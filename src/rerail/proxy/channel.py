@@ -1,0 +1,234 @@
+"""One TCP connection with, from any moment on, TLS over it. Knows no HTTP.
+
+TLS runs over memory BIOs instead of `loop.start_tls`, because the peer's first TLS bytes often
+arrive together with what came before them (a ClientHello in the segment of its CONNECT), and
+`start_tls` cannot be handed bytes that were read already.
+"""
+
+import asyncio
+import socket
+import ssl
+import struct
+from contextlib import suppress
+from typing import Final, Protocol
+
+READ_SIZE: Final = 1 << 18
+
+
+class Owner(Protocol):
+    """Who is told what happens on a channel. All calls come from the event loop."""
+
+    def received(self, data: bytes) -> None:
+        """Bytes came, decrypted."""
+
+    def ended(self) -> None:
+        """The peer will send no more."""
+
+    def lost(self, error: Exception | None) -> None:
+        """The connection is gone; `error` says how, None after an orderly close."""
+
+    def writable(self, ready: bool) -> None:
+        """The peer reads slower than we write (False), or has caught up (True)."""
+
+
+class Channel(asyncio.Protocol):
+    """A connection: `transport` below, optionally TLS, an `owner` above that can change."""
+
+    __slots__ = (
+        "__weakref__", "_ended", "_handshake", "_incoming", "_lost", "_outgoing", "_tls", "owner",
+        "transport",
+    )  # fmt: skip
+
+    def __init__(self, owner: Owner | None = None) -> None:
+        self.owner = owner
+        self.transport: asyncio.Transport | None = None
+        self._tls: ssl.SSLObject | None = None
+        self._handshake: asyncio.Future[None] | None = None
+        self._incoming = self._outgoing = ssl.MemoryBIO()
+        self._ended = False
+        self._lost = False
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]  # TCP gives a Transport
+        peer = transport.get_extra_info("socket")
+        if peer is not None and peer.family in (socket.AF_INET, socket.AF_INET6):
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        if self._tls is None:
+            if self.owner is not None:
+                self.owner.received(data)
+            return
+        self._incoming.write(data)
+        self._pump()
+
+    def eof_received(self) -> bool:
+        if self._tls is not None:
+            self._incoming.write_eof()
+            self._pump()
+        self._end()
+        return True
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lost = True
+        if self._handshake is not None and not self._handshake.done():
+            self._handshake.set_exception(error or ConnectionResetError("closed in the handshake"))
+        if self.owner is not None:
+            self.owner.lost(error)
+
+    def pause_writing(self) -> None:
+        if self.owner is not None:
+            self.owner.writable(False)
+
+    def resume_writing(self) -> None:
+        if self.owner is not None:
+            self.owner.writable(True)
+
+    # What owners call.
+
+    @property
+    def local_address(self) -> tuple[str, int]:
+        """Our own end: (address, port)."""
+        name = self.transport.get_extra_info("sockname") if self.transport else None
+        return (name[0], name[1]) if isinstance(name, tuple) else ("", 0)
+
+    @property
+    def alive(self) -> bool:
+        """Whether bytes can still be written."""
+        return self.transport is not None and not self._lost and not self.transport.is_closing()
+
+    def write(self, data: bytes) -> None:
+        """Send bytes; never blocks."""
+        if self.transport is None or self._lost or not data:
+            return
+        if self._tls is None:
+            self.transport.write(data)
+            return
+        try:
+            self._tls.write(data)
+        except ssl.SSLError:
+            return
+        self._flush()
+
+    def write_end(self) -> None:
+        """Say that no more will be sent: half-close, or over TLS a close_notify."""
+        if not self.alive or self.transport is None:
+            return
+        if self._tls is not None:
+            self._close_tls()
+        elif self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def close(self) -> None:
+        """Send what is queued, then close."""
+        if self.transport is None or self._lost:
+            return
+        if self._tls is not None:
+            self._close_tls()
+        self.transport.close()
+
+    def reset(self) -> None:
+        """Drop the connection the hard way: the peer sees a reset (RST)."""
+        if self.transport is None or self._lost:
+            return
+        peer = self.transport.get_extra_info("socket")
+        if peer is not None:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def read_on(self, ready: bool) -> None:
+        """Stop or go on reading from the peer."""
+        if self.transport is None or self._lost or self.transport.is_closing():
+            return
+        if ready:
+            self.transport.resume_reading()
+        else:
+            self.transport.pause_reading()
+
+    async def start_tls(
+        self,
+        context: ssl.SSLContext,
+        *,
+        server_side: bool = False,
+        server_hostname: str | None = None,
+        early: bytes = b"",
+    ) -> None:
+        """Begin TLS; `early` are bytes of the handshake that were read already.
+
+        Raises `ssl.SSLError` (`SSLCertVerificationError` among them) or `ConnectionError`.
+        """
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(
+            self._incoming, self._outgoing, server_side=server_side, server_hostname=server_hostname
+        )
+        self._handshake = asyncio.get_running_loop().create_future()
+        self._incoming.write(early)
+        if self._ended:
+            self._incoming.write_eof()
+        self._pump()
+        await self._handshake
+        self._handshake = None
+
+    @property
+    def tls(self) -> ssl.SSLObject | None:
+        """The TLS session, for its facts (certificate, ALPN)."""
+        return self._tls
+
+    # TLS.
+
+    def _flush(self) -> None:
+        if self._outgoing.pending and self.transport is not None:
+            self.transport.write(self._outgoing.read())
+
+    def _pump(self) -> None:
+        assert self._tls is not None
+        if self._handshake is not None and not self._shake_hands(self._tls, self._handshake):
+            return
+        pieces: list[bytes] = []
+        ended = False
+        try:
+            while piece := self._tls.read(READ_SIZE):
+                pieces.append(piece)
+            ended = True
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError:
+            # A peer that closes without close_notify, or speaks nonsense: the stream is over.
+            ended = True
+        self._flush()
+        if pieces and self.owner is not None:
+            self.owner.received(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+        if ended:
+            self._end()
+
+    def _shake_hands(self, tls: ssl.SSLObject, handshake: "asyncio.Future[None]") -> bool:
+        if handshake.done():
+            return handshake.exception() is None
+        try:
+            tls.do_handshake()
+        except ssl.SSLWantReadError:
+            self._flush()
+            return False
+        except ssl.SSLError as error:
+            self._flush()
+            handshake.set_exception(error)
+            return False
+        self._flush()
+        handshake.set_result(None)
+        return True
+
+    def _close_tls(self) -> None:
+        assert self._tls is not None
+        # Want-read is the ordinary case: our close_notify is in the outgoing buffer.
+        with suppress(ssl.SSLError, OSError, ValueError):
+            self._tls.unwrap()
+        self._flush()
+
+    def _end(self) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        if self.owner is not None:
+            self.owner.ended()

@@ -1,0 +1,153 @@
+"""Requests that reach the proxy itself: each head names its origin, and is rewritten for it.
+
+Used for absolute-form requests to the proxy port (plain HTTP) and for a reverse listener, where the
+origin is fixed. Bodies and framing pass as they are.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Self
+
+from rerail.proxy.answers import NOT_OURS, caller, refusal
+from rerail.proxy.channel import Channel
+from rerail.proxy.handler import OriginUnreachable, Route, Service, Session
+from rerail.wire.forms import DEFAULT_PORTS, split_absolute, split_authority, with_host, with_target
+from rerail.wire.http1 import Head, HeadSeen, RequestScanner, WireEvent, request_line
+
+IDLE_CHECK_SECONDS: Final = 0.002
+
+Located = tuple[Route, bytes] | bytes
+"""Where a request goes and the head to send there, or a whole reply that refuses it."""
+
+
+class Forward:
+    """Owns an agent's channel and gives each request to the session of its origin."""
+
+    def __init__(
+        self, service: Service, channel: Channel, locate: Callable[[Head], Located]
+    ) -> None:
+        self._service = service
+        self._channel = channel
+        self._locate = locate
+        self._scanner = RequestScanner(keep_raw=True)
+        self._queue: deque[WireEvent] = deque()
+        self._route: Route | None = None
+        self._session: Session | None = None
+        self._switching: asyncio.Task[None] | None = None
+        self._ended = False
+
+    @classmethod
+    def proxied(cls, connection_id: int, token: str, service: Service, channel: Channel) -> Self:
+        """Absolute-form requests to the proxy port (RFC 9112 section 3.2.2)."""
+
+        def locate(head: Head) -> Located:
+            process_id = caller(head, token)
+            if process_id is None:
+                return NOT_OURS
+            target = request_line(head).target
+            absolute = split_absolute(target)
+            if absolute is None:
+                # Origin form: somebody took the proxy's address for an origin's.
+                host, port = split_authority((head.get(b"host") or b"").decode("latin-1"), 80)
+                if not host or (host, port) == channel.local_address:
+                    return refusal(b"400 Bad Request", "this is rerail's proxy port, not an origin")
+                absolute = ("http", host, port, target)
+            scheme, host, port, path = absolute
+            if not port:
+                return refusal(b"400 Bad Request", "the request's port is no number")
+            return Route(connection_id, scheme, host, port, process_id), with_target(head, path)
+
+        return cls(service, channel, locate)
+
+    @classmethod
+    def reverse(
+        cls, connection_id: int, origin: tuple[str, str, int], service: Service, channel: Channel
+    ) -> Self:
+        """Origin-form requests to a listener that stands for one origin."""
+        scheme, host, port = origin
+        route = Route(connection_id, scheme, host, port)
+        short = port == DEFAULT_PORTS[scheme]
+        name = (route.authority.rpartition(":")[0] if short else route.authority).encode()
+        return cls(service, channel, lambda head: (route, with_host(head, name)))
+
+    def received(self, data: bytes) -> None:
+        if self._session is not None and self._session.raw:
+            self._session.received(data)
+            return
+        self._queue.extend(self._scanner.feed(data))
+        if self._switching is None:
+            self._drain()
+
+    def ended(self) -> None:
+        self._ended = True
+        if self._switching is not None:
+            return
+        if self._session is not None:
+            self._session.ended()
+        else:
+            self._channel.close()
+
+    def lost(self, error: Exception | None) -> None:
+        if self._switching is not None:
+            self._switching.cancel()
+        if self._session is not None:
+            self._session.lost(error)
+
+    def writable(self, ready: bool) -> None:
+        if self._session is not None:
+            self._session.writable(ready)
+
+    def _drain(self) -> None:
+        """Give the session what is queued, as few writes as there are changes of origin."""
+        sending: list[bytes] = []
+        while self._queue:
+            event = self._queue.popleft()
+            if not isinstance(event, HeadSeen):
+                sending.append(event.raw)
+                continue
+            located = self._locate(event.head)
+            if isinstance(located, bytes):
+                self._send(sending)
+                self._queue.clear()
+                self._channel.write(located)
+                self._channel.close()
+                return
+            route, raw = located
+            if route != self._route or self._session is None:
+                self._send(sending)
+                self._channel.read_on(False)
+                self._switching = asyncio.get_running_loop().create_task(self._switch(route, raw))
+                return
+            sending.append(raw)
+        self._send(sending)
+
+    def _send(self, sending: list[bytes]) -> None:
+        if sending and self._session is not None:
+            self._session.received(b"".join(sending))
+            sending.clear()
+
+    async def _switch(self, route: Route, raw: bytes) -> None:
+        """Another origin: replies come in the order of requests, so the last one's end first."""
+        while self._session is not None and not self._session.idle:
+            await asyncio.sleep(IDLE_CHECK_SECONDS)
+        if self._session is not None:
+            self._session.released()
+        self._route, self._session = route, self._service.session(route, self._channel)
+        try:
+            await self._session.connect()
+            if route.scheme == "https":
+                flaw = await self._session.secure(None, alpn=True)
+                if flaw is not None:
+                    raise OriginUnreachable(f"the certificate of {route.host}: {flaw.text}")
+        except OriginUnreachable as unreachable:
+            self._session = None
+            self._channel.write(refusal(b"502 Bad Gateway", unreachable.reason))
+            self._channel.close()
+            return
+        self._switching = None
+        self._channel.read_on(True)
+        self._session.received(raw)
+        self._drain()
+        if self._ended and self._switching is None:
+            self._session.ended()

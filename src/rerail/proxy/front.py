@@ -1,0 +1,203 @@
+"""The agent's end of a connection: what it wants is found out, then its bytes go to a session.
+
+CONNECT, absolute-form requests and a reverse listener all end in the same thing, a `Session` that
+gets bytes as an origin would. This module knows neither recording nor replaying.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from rerail.proxy.answers import ESTABLISHED, NOT_OURS, caller, refusal
+from rerail.proxy.certs import Authority
+from rerail.proxy.channel import Channel
+from rerail.proxy.forward import Forward
+from rerail.proxy.handler import OriginUnreachable, Route, Service, Session
+from rerail.wire.client_hello import ClientHello, read_client_hello, sniff
+from rerail.wire.forms import split_authority
+from rerail.wire.http1 import HEAD_LIMIT, Head, head_end, parse_head, request_line
+
+ORIGIN_FIRST_SECONDS: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What a listening port is for.
+
+    `token` must stand in the proxy user-info of everything that comes to a proxy port; its user
+    name `p7` says that process 7 sent it. `reverse` is the origin (scheme, host, port) that a
+    reverse listener stands for.
+    """
+
+    token: str = ""
+    reverse: tuple[str, str, int] | None = None
+
+
+class Closed(Exception):
+    """The agent closed before it said what it wants."""
+
+
+class Front:
+    """Owns an agent's channel until a session takes over."""
+
+    def __init__(
+        self,
+        connection_id: int,
+        listening: Listening,
+        service: Service,
+        authority: Authority,
+        task_done: Callable[["asyncio.Task[None]"], None],
+    ) -> None:
+        self._connection_id = connection_id
+        self._listening = listening
+        self._service = service
+        self._authority = authority
+        self.channel = Channel(self)
+        self._early = b""
+        self._closed = False
+        self._changed = asyncio.Event()
+        self.task = asyncio.get_running_loop().create_task(self._open())
+        self.task.add_done_callback(task_done)
+
+    # The channel's owner while nothing is decided.
+
+    def received(self, data: bytes) -> None:
+        self._early += data
+        self._changed.set()
+
+    def ended(self) -> None:
+        self._closed = True
+        self._changed.set()
+
+    def lost(self, error: Exception | None) -> None:
+        self.ended()
+
+    def writable(self, ready: bool) -> None:
+        pass
+
+    async def _more(self) -> None:
+        if self._closed:
+            raise Closed
+        self._changed.clear()
+        await self._changed.wait()
+
+    # What the agent wants.
+
+    async def _open(self) -> None:
+        try:
+            reverse = self._listening.reverse
+            number, service, channel = self._connection_id, self._service, self.channel
+            if reverse is not None:
+                self._hand_over(Forward.reverse(number, reverse, service, channel))
+                return
+            head = await self._head()
+            if request_line(head).method == b"CONNECT":
+                await self._tunnel(head)
+            else:
+                token = self._listening.token
+                self._hand_over(Forward.proxied(number, token, service, channel))
+        except Closed:
+            self.channel.close()
+
+    async def _head(self) -> Head:
+        while (end := head_end(self._early)) < 0:
+            if len(self._early) > HEAD_LIMIT:
+                self.channel.write(
+                    refusal(b"431 Request Header Fields Too Large", "the head is too large")
+                )
+                raise Closed
+            await self._more()
+        return parse_head(self._early[:end])
+
+    def _hand_over(self, owner: "Forward | Session") -> None:
+        early, self._early = self._early, b""
+        self.channel.owner = owner
+        if early:
+            owner.received(early)
+        if self._closed:
+            owner.ended()
+
+    async def _tunnel(self, head: Head) -> None:
+        self._early = self._early[len(head.raw) :]
+        process_id = caller(head, self._listening.token)
+        if process_id is None:
+            self.channel.write(NOT_OURS)
+            raise Closed
+        host, port = split_authority(request_line(head).target.decode("latin-1"), 443)
+        if not host or not port:
+            self.channel.write(refusal(b"400 Bad Request", "CONNECT needs host:port"))
+            raise Closed
+        route = Route(self._connection_id, "http", host, port, process_id, tunnel=True)
+        session = self._service.session(route, self.channel)
+        try:
+            await session.connect()
+        except OriginUnreachable as unreachable:
+            self.channel.write(refusal(b"502 Bad Gateway", unreachable.reason))
+            raise Closed from unreachable
+        self.channel.write(ESTABLISHED)
+        try:
+            await self._inside(session, route)
+        except Closed:
+            session.lost(None)
+            raise
+
+    async def _inside(self, session: Session, route: Route) -> None:
+        """The first bytes in a tunnel say what it carries."""
+        while (kind := sniff(self._early)) == "more" and not session.raw:
+            try:
+                await asyncio.wait_for(self._more(), ORIGIN_FIRST_SECONDS)
+            except TimeoutError:
+                continue
+        if kind == "tls" and not session.raw:
+            await self._secure(session, route)
+        elif kind in ("http", "more") or session.raw:
+            self._hand_over(session)
+        else:
+            self._pass_opaque(session, f"the tunnel carries {kind}, which is not read")
+
+    def _pass_opaque(self, session: Session, why: str) -> None:
+        session.opaque(b"", why)
+        self._hand_over(session)
+
+    async def _secure(self, session: Session, route: Route) -> None:
+        hello = await self._client_hello()
+        if hello is None:
+            self._pass_opaque(session, "TLS that cannot be read")
+            return
+        if hello.protocols and b"http/1.1" not in hello.protocols:
+            offered = b", ".join(hello.protocols).decode("latin-1")
+            self._service.missing(
+                "TLS without HTTP/1.1", f"{route.authority}: {offered}", route.process_id
+            )
+            self._pass_opaque(session, f"TLS that offers only {offered}")
+            return
+        try:
+            flaw = await session.secure(hello.server_name, alpn=bool(hello.protocols))
+        except OriginUnreachable as unreachable:
+            # No certificate to show and no HTTP to say it in: the handshake breaks, as it did.
+            self.channel.reset()
+            raise Closed from unreachable
+        name = hello.server_name or route.host
+        context = self._authority.server_context(name, mirrored=flaw)
+        early, self._early = self._early, b""
+        try:
+            await self.channel.start_tls(context, server_side=True, early=early)
+        except (ssl.SSLError, OSError) as error:
+            if flaw is None:
+                detail = f"{route.authority}: {getattr(error, 'reason', None) or error}"
+                self._service.missing(
+                    "the agent did not accept the recorder's certificate", detail, route.process_id
+                )
+            raise Closed from error
+        self._hand_over(session)
+
+    async def _client_hello(self) -> ClientHello | None:
+        while True:
+            found = read_client_hello(self._early)
+            if isinstance(found, ClientHello):
+                return found
+            if found == "not_tls":
+                return None
+            await self._more()

@@ -1,0 +1,172 @@
+"""What stands behind the proxy: the words that sockets and recording or replaying sessions share.
+
+The agent's side of a connection is the same in a recording and in a replay (`front`). What is
+behind it differs: a `Service` opens one `Session` for each route, a recording's session relays to the
+origin and tells a `Tap` what passed, a replay's session answers from the tape.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from rerail.proxy.certs import OriginFlaw
+from rerail.proxy.upstream import Phase
+from rerail.tape.records import BodyEnd, Framing, Side
+from rerail.wire.http1 import Head
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where an agent's connection is meant to go, and which process opened it.
+
+    In a `tunnel` (CONNECT) the scheme is not known before its first bytes.
+    """
+
+    connection_id: int
+    scheme: str
+    host: str
+    port: int
+    process_id: int = 0
+    tunnel: bool = False
+
+    @property
+    def authority(self) -> str:
+        """`host:port`, an IPv6 address in brackets."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+class OriginUnreachable(Exception):
+    """No connection to the origin: what the agent should be told, in one line."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Wire(Protocol):
+    """The agent's end of a connection, as a session sees it."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the agent."""
+
+    def write_end(self) -> None:
+        """Say that no more will come."""
+
+    def close(self) -> None:
+        """Send what is queued, then close."""
+
+    def reset(self) -> None:
+        """Drop the connection so that the agent sees a reset."""
+
+    def read_on(self, ready: bool) -> None:
+        """Stop or go on reading from the agent."""
+
+
+class Session(Protocol):
+    """One connection's other side. Bytes arrive exactly as an origin would be sent them."""
+
+    async def connect(self) -> None:
+        """Be ready for bytes, or raise `OriginUnreachable`."""
+
+    async def secure(self, server_name: str | None, *, alpn: bool) -> OriginFlaw | None:
+        """The agent begins TLS: do so towards the origin, and say what is wrong with it."""
+
+    def received(self, data: bytes) -> None:
+        """Bytes from the agent, decrypted."""
+
+    def opaque(self, data: bytes, why: str) -> None:
+        """The connection is not HTTP: from now on bytes, in both directions."""
+
+    def ended(self) -> None:
+        """The agent will send no more."""
+
+    def lost(self, error: Exception | None) -> None:
+        """The agent is gone."""
+
+    def writable(self, ready: bool) -> None:
+        """The agent reads slower than bytes come, or has caught up."""
+
+    def released(self) -> None:
+        """The agent's connection goes on with another session; this one is over."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether every request so far has its whole reply."""
+
+    @property
+    def raw(self) -> bool:
+        """Whether the connection speaks HTTP no more: opaque, or switched to another protocol."""
+
+
+class Service(Protocol):
+    """What the proxy serves from: origins (a recording) or a tape (a replay)."""
+
+    def session(self, route: Route, wire: Wire) -> Session:
+        """The other side for one connection."""
+
+    def missing(self, what: str, detail: str, process_id: int) -> None:
+        """Something happened on a connection that could not be recorded or replayed."""
+
+
+class ExchangeTap(Protocol):
+    """Hears one exchange as it passes, each call after the bytes have gone on."""
+
+    def request_data(self, payload: bytes, continues: bool) -> None:
+        """Body bytes from the agent; `continues` the same chunk of the sender."""
+
+    def request_end(self, framing: Framing, chunk_lines: bytes, trailers: bytes) -> None:
+        """The request is complete."""
+
+    def reply_head(self, head: Head, interim: bool) -> None:
+        """A head from the origin."""
+
+    def reply_data(self, payload: bytes, continues: bool) -> None:
+        """Body bytes from the origin."""
+
+    def reply_end(
+        self, framing: Framing, chunk_lines: bytes, trailers: bytes, ended: BodyEnd
+    ) -> None:
+        """The reply is over, and how."""
+
+    def switched(self, head: Head) -> None:
+        """A 101 reply: what follows is the other protocol."""
+
+    def switched_data(self, sender: Side, data: bytes) -> None:
+        """Bytes after the switch."""
+
+    def failed(self, ended: BodyEnd, reason: str) -> None:
+        """The connection ended before the exchange did."""
+
+
+class TunnelTap(Protocol):
+    """Hears a connection that is not HTTP."""
+
+    def data(self, sender: Side, data: bytes) -> None:
+        """Bytes that passed."""
+
+    def closed(self, ended: BodyEnd) -> None:
+        """The connection is over."""
+
+
+class Tap(Protocol):
+    """A recording session, as the relay sees it."""
+
+    refusal: str | None
+    """Why nothing more may pass (the tape cannot be written), or None."""
+
+    congested: bool
+    """Whether the tape is far behind the traffic: reading waits until it has caught up."""
+
+    def exchange(self, route: Route, head: Head, framing: Framing) -> ExchangeTap:
+        """A request head passed."""
+
+    def tunnel(self, route: Route, why: str) -> TunnelTap:
+        """A connection turned out not to be HTTP."""
+
+    def connection_failed(
+        self, route: Route, phase: Phase, reason: str, error: str, shown: str = ""
+    ) -> None:
+        """An origin could not be reached."""
+
+    def missing(self, what: str, detail: str, process_id: int) -> None:
+        """Something could not be recorded."""

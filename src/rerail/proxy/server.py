@@ -1,0 +1,66 @@
+"""The proxy: listening sockets, and a `Front` for each connection that comes in."""
+
+import asyncio
+import socket
+from weakref import WeakSet
+
+from rerail.proxy.certs import Authority
+from rerail.proxy.channel import Channel
+from rerail.proxy.front import Front, Listening
+from rerail.proxy.handler import Service
+
+
+def loopback_listener(port: int = 0) -> socket.socket:
+    """A socket listening on 127.0.0.1; `port` 0 takes a free one. Raises OSError."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen(512)
+    except OSError:
+        listener.close()
+        raise
+    listener.setblocking(False)
+    return listener
+
+
+class ProxyServer:
+    """Serves connections from any number of listeners until it is closed."""
+
+    def __init__(self, service: Service, authority: Authority) -> None:
+        self._service = service
+        self._authority = authority
+        self._servers: list[asyncio.Server] = []
+        self._opening: set[asyncio.Task[None]] = set()
+        self._channels: WeakSet[Channel] = WeakSet()
+        self._count = 0
+
+    async def listen(self, listener: socket.socket, listening: Listening) -> None:
+        """Begin to accept on a listening socket."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: self._accepted(listening), sock=listener)
+        self._servers.append(server)
+
+    def _accepted(self, listening: Listening) -> Channel:
+        self._count += 1
+        front = Front(self._count, listening, self._service, self._authority, self._opened)
+        self._opening.add(front.task)
+        self._channels.add(front.channel)
+        return front.channel
+
+    def _opened(self, task: "asyncio.Task[None]") -> None:
+        self._opening.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._service.missing("a connection could not be served", repr(error), 0)
+
+    async def close(self) -> None:
+        """Stop accepting, and end every connection that is still open."""
+        for server in self._servers:
+            server.close()
+        opening = list(self._opening)
+        for task in opening:
+            task.cancel()
+        await asyncio.gather(*opening, return_exceptions=True)
+        for channel in list(self._channels):
+            if channel.alive and channel.owner is not None:
+                channel.owner.lost(None)
