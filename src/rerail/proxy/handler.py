@@ -1,8 +1,8 @@
 """What stands behind the proxy: the words that sockets and recording or replaying sessions share.
 
 The agent's side of a connection is the same in a recording and in a replay (`front`). What is
-behind it differs: a `Service` opens one `Session` for each route, a recording's session relays to the
-origin and tells a `Tap` what passed, a replay's session answers from the tape.
+behind it differs: a `Service` opens one `Session` for each route, a recording's session relays to
+the origin and tells a `Tap` what passed, a replay's session answers from the tape.
 """
 
 from dataclasses import dataclass

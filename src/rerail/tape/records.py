@@ -14,7 +14,7 @@ from msgspec import Struct
 
 Component = Literal[
     "agent", "model", "tool", "runner", "sensor", "checker", "verdict", "approver", "applier",
-    "target", "recorder", "person",
+    "target", "origin", "recorder", "person",
 ]  # fmt: skip
 Framing = Literal["none", "length", "chunked", "close"]
 BodyEnd = Literal["complete", "cut", "reset", "agent_closed", "timeout"]

@@ -367,7 +367,7 @@ class RequestScanner(Scanner):
         elif length is None:
             self._enter_body(head, raw, "none", 0)
         elif length < 0:
-            return self._give_up(data, end - len(head.raw), "a Content-Length that is no number")
+            return self._give_up(data, end - len(raw or head.raw), "a Content-Length that is no number")
         else:
             self._enter_body(head, raw, "length", length)
         return end
@@ -389,7 +389,7 @@ class ReplyScanner(Scanner):
     def _begin(self, head: Head, raw: bytes, data: bytes, end: int) -> int:
         status = status_line(head).status
         if not head.start.startswith(b"HTTP/"):
-            return self._give_up(data, end - len(head.raw), "a reply without a status line")
+            return self._give_up(data, end - len(raw or head.raw), "a reply without a status line")
         if 100 <= status < 200 and status != 101:
             self._events.append(HeadSeen(head, "none", interim=True, raw=raw))
             return end

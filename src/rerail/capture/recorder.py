@@ -1,0 +1,268 @@
+"""Turns what passes through the proxy into events and bodies on a tape. Knows no socket.
+
+Every call comes from the event loop after the bytes have gone on, so nothing here delays traffic.
+Each record and each piece of a body goes through the redactor before the writer sees it.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from rerail.capture.switched import Switched, TunnelRecord, websocket_extensions
+from rerail.clock import RunClock
+from rerail.errors import TapeWriteFailed
+from rerail.proxy.handler import Route
+from rerail.proxy.upstream import Phase
+from rerail.redact.apply import Redactor
+from rerail.tape.records import (
+    Body,
+    BodyEnd,
+    CaptureMissing,
+    ConnectionFailed,
+    Event,
+    Framing,
+    HttpFailed,
+    HttpReplyBody,
+    HttpReplyHead,
+    HttpRequest,
+    HttpRequestBody,
+    Side,
+)
+from rerail.tape.writer import BodyWriter, TapeWriter
+from rerail.wire.http1 import Head, request_line
+
+BACKLOG_LIMIT: Final = 64 << 20
+"""Bytes not yet on disk past which reading waits: a slow disk slows the agent, never fills memory."""
+
+
+class Recorder:
+    """The tap of a recording session: numbers exchanges, stamps times, writes events."""
+
+    def __init__(
+        self,
+        writer: TapeWriter,
+        redactor: Redactor,
+        clock: RunClock,
+        *,
+        go_on_unrecorded: bool = False,
+    ) -> None:
+        self.writer = writer
+        self.redactor = redactor
+        self.clock = clock
+        self._go_on_unrecorded = go_on_unrecorded
+        self._exchanges = 0
+        self.open: set[ExchangeRecord] = set()
+
+    @property
+    def failed(self) -> TapeWriteFailed | None:
+        """Why the tape can no longer be written, or None."""
+        return self.writer.failed
+
+    @property
+    def refusal(self) -> str | None:
+        failed = self.writer.failed
+        if failed is None or self._go_on_unrecorded:
+            return None
+        return f"the recording failed and nothing may pass unrecorded: {failed.what}"
+
+    @property
+    def congested(self) -> bool:
+        return self.writer.backlog > BACKLOG_LIMIT
+
+    def emit(self, make: Callable[[int, int], Event], *, urgent: bool = False) -> int:
+        """Stamp, clean and append an event; `make` is given (at, wall). Returns its number."""
+        now = self.clock.now()
+        return self.writer.append(self.redactor.record(make(now.at, now.wall)), urgent=urgent)
+
+    def exchange(self, route: Route, head: Head, framing: Framing) -> "ExchangeRecord":
+        self._exchanges += 1
+        return ExchangeRecord(self, self._exchanges, route, head, framing)
+
+    def tunnel(self, route: Route, why: str) -> TunnelRecord:
+        return TunnelRecord(self, route, why)
+
+    def connection_failed(
+        self, route: Route, phase: Phase, reason: str, error: str, shown: str = ""
+    ) -> None:
+        self.emit(
+            lambda at, wall: ConnectionFailed(
+                at=at,
+                wall=wall,
+                connection_id=route.connection_id,
+                host=route.host,
+                port=route.port,
+                phase=phase,
+                reason=reason,
+                error=error,
+                shown=shown,
+                process_id=route.process_id,
+            )
+        )
+
+    def missing(self, what: str, detail: str, process_id: int) -> None:
+        self.emit(
+            lambda at, wall: CaptureMissing(
+                at=at, wall=wall, what=what, detail=detail, process_id=process_id
+            )
+        )
+
+
+class ExchangeRecord:
+    """One exchange on its way to the tape."""
+
+    def __init__(
+        self, recorder: Recorder, exchange_id: int, route: Route, head: Head, framing: Framing
+    ) -> None:
+        self._recorder = recorder
+        self._id = exchange_id
+        self._route = route
+        self._head = head
+        line = request_line(head)
+        path = line.target.partition(b"?")[0].decode("latin-1")
+        self._lane = f"{line.method.decode('latin-1')} {route.authority}{path}"
+        self._request_exact = framing == "chunked"
+        self._request_body: BodyWriter | None = None
+        self._request_written = False
+        self._request_over = False
+        self._reply_exact = True
+        self._reply_body: BodyWriter | None = None
+        self._reply_begun = False
+        self._switched: Switched | TunnelRecord | None = None
+        recorder.open.add(self)
+
+    # The request.
+
+    def request_data(self, payload: bytes, continues: bool) -> None:
+        if self._request_body is None:
+            self._request_body = self._new_body("agent", exact=self._request_exact)
+        self._write(self._request_body, payload, continues)
+
+    def request_end(self, framing: Framing, chunk_lines: bytes, trailers: bytes) -> None:
+        body = self._finished(self._request_body, framing, chunk_lines, trailers)
+        self._request_over = True
+        if not self._request_written:
+            self._write_request(body, unfinished=False)
+        else:
+            self._write_request_body(body, "complete")
+
+    def _write_request(self, body: Body | None, *, unfinished: bool) -> None:
+        self._request_written = True
+        route = self._route
+        self._recorder.emit(
+            lambda at, wall: HttpRequest(
+                at=at,
+                wall=wall,
+                component="agent",
+                exchange_id=self._id,
+                connection_id=route.connection_id,
+                scheme=route.scheme,
+                host=route.host,
+                port=route.port,
+                head=self._head.raw,
+                body=body,
+                unfinished=unfinished,
+                process_id=route.process_id,
+            ),
+            urgent=True,
+        )
+
+    def _write_request_body(self, body: Body | None, ended: BodyEnd) -> None:
+        self._recorder.emit(
+            lambda at, wall: HttpRequestBody(
+                at=at, wall=wall, component="agent", exchange_id=self._id, body=body, ended=ended
+            )
+        )
+
+    # The reply.
+
+    def reply_head(self, head: Head, interim: bool) -> None:
+        if not self._request_written:
+            self._write_request(None, unfinished=True)
+        if not interim:
+            self._reply_begun = True
+            media_type = (head.get(b"content-type") or b"").lower()
+            chunked = head.has_token(b"transfer-encoding", b"chunked")
+            self._reply_exact = chunked or media_type.startswith(b"text/event-stream")
+        self._recorder.emit(
+            lambda at, wall: HttpReplyHead(
+                at=at, wall=wall, component="origin", exchange_id=self._id, head=head.raw
+            )
+        )
+
+    def reply_data(self, payload: bytes, continues: bool) -> None:
+        if self._reply_body is None:
+            self._reply_body = self._new_body("origin", exact=self._reply_exact)
+        self._write(self._reply_body, payload, continues)
+
+    def reply_end(
+        self, framing: Framing, chunk_lines: bytes, trailers: bytes, ended: BodyEnd
+    ) -> None:
+        body = self._finished(self._reply_body, framing, chunk_lines, trailers)
+        self._write_reply_body(body, ended)
+        self._recorder.open.discard(self)
+
+    def _write_reply_body(self, body: Body | None, ended: BodyEnd) -> None:
+        self._recorder.emit(
+            lambda at, wall: HttpReplyBody(
+                at=at, wall=wall, component="origin", exchange_id=self._id, body=body, ended=ended
+            ),
+            urgent=True,
+        )
+
+    # Other ends.
+
+    def switched(self, head: Head) -> None:
+        self.reply_head(head, interim=False)
+        if (head.get(b"upgrade") or b"").lower() == b"websocket":
+            extensions = websocket_extensions(head)
+            self._switched = Switched(self._recorder, self._id, self._lane, extensions)
+        else:
+            protocol = (head.get(b"upgrade") or b"another protocol").decode("latin-1")
+            self._switched = TunnelRecord(self._recorder, self._route, f"switched to {protocol}")
+
+    def switched_data(self, sender: Side, data: bytes) -> None:
+        if self._switched is not None:
+            self._switched.data(sender, data)
+
+    def failed(self, ended: BodyEnd, reason: str) -> None:
+        """The connection ended first: what had come is kept, and how it ended is said."""
+        self._recorder.open.discard(self)
+        if self._switched is not None:
+            self._switched.closed(ended)
+            return
+        if not self._request_over:
+            body = self._finished(self._request_body, "close", b"", b"")
+            if not self._request_written:
+                self._write_request(body, unfinished=True)
+            else:
+                self._write_request_body(body, ended)
+        if self._reply_begun:
+            body = self._finished(self._reply_body, "close", b"", b"")
+            self._write_reply_body(body, ended)
+            return
+        self._recorder.emit(
+            lambda at, wall: HttpFailed(
+                at=at, wall=wall, exchange_id=self._id, ended=ended, reason=reason
+            ),
+            urgent=True,
+        )
+
+    # Bodies.
+
+    def _new_body(self, side: Side, *, exact: bool) -> BodyWriter:
+        lane = f"{self._lane} {side}"
+        return self._recorder.writer.body(exchange_id=self._id, side=side, lane=lane, exact=exact)
+
+    def _write(self, body: BodyWriter, payload: bytes, continues: bool) -> None:
+        recorder = self._recorder
+        cleaned = recorder.redactor.body(payload)
+        body.write(cleaned, at=recorder.clock.at(), continues=continues)
+
+    @staticmethod
+    def _finished(
+        writer: BodyWriter | None, framing: Framing, chunk_lines: bytes, trailers: bytes
+    ) -> Body | None:
+        if writer is not None:
+            return writer.finish(framing=framing, chunk_lines=chunk_lines, trailers=trailers)
+        if chunk_lines or trailers or framing == "chunked":
+            return EMPTY_BODY(framing, chunk_lines, trailers)
+        return None

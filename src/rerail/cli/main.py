@@ -1,0 +1,96 @@
+"""The command `rerail`: a table of verbs, each loaded when it is called, and one place for errors."""
+
+import sys
+from importlib import import_module
+from typing import Final
+
+import click
+
+from rerail import __version__
+from rerail.errors import RerailError
+
+# Help comes from this table, so that neither `--help` nor a verb loads another verb.
+VERBS: Final = {
+    "record": ("rerail.cli.record:record", "Run a command and keep everything on a tape."),
+    "replay": ("rerail.cli.replay:replay", "Play a tape back to the same or a changed command."),
+    "show": ("rerail.cli.show:show", "Look at a tape: summary, exchanges, one exchange whole."),
+    "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
+    "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
+}
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported only when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module, _, attribute = VERBS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in VERBS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, VERBS, n=1)
+            hint = (
+                f"did you mean `rerail {near[0]}`?" if near else "`rerail --help` lists the verbs"
+            )
+            raise RerailError(f"there is no verb `{name}`", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="rerail")
+@click.option("--debug", is_flag=True, help="Log what happens, and show tracebacks, on stderr.")
+@click.pass_context
+def program(context: click.Context, debug: bool) -> None:
+    """The flight recorder and time machine for AI agent runs."""
+    context.obj = debug
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return its status (the table in docs/reference/cli.md)."""
+    try:
+        status = program.main(arguments, prog_name="rerail", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except RerailError as error:
+        if "--debug" in arguments:
+            raise
+        complain(error.what, error.hint)
+        return error.exit_code
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        hint = f"`{context.command_path} --help` shows the options" if context else None
+        complain(error.format_message(), hint)
+        return 2
+    except click.Abort:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away (`rerail show T | head`): nothing to complain about.
+        sys.stderr.close()
+        return 141
+
+
+def complain(what: str, hint: str | None) -> None:
+    """One line that says what is wrong, one that says the mend."""
+    click.echo(f"rerail: {what}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)
