@@ -1,0 +1,31 @@
+"""What every test may ask for: a test authority, scripted origins, a simulated model."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from rerail.testing.ca import CertificateAuthority
+from rerail.testing.origin import Origin
+
+
+@pytest.fixture(scope="session")
+def authority() -> CertificateAuthority:
+    """The authority that signs the origins' certificates; one a session."""
+    return CertificateAuthority()
+
+
+@pytest.fixture(scope="session")
+def authority_file(
+    authority: CertificateAuthority, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The authority's certificate as a PEM file, for SSL_CERT_FILE."""
+    return authority.write(tmp_path_factory.mktemp("authority") / "authority.pem")
+
+
+@pytest.fixture
+def start_origin() -> Iterator[Callable[..., Origin]]:
+    """`start_origin(script, tls=…)` gives a started origin that is closed after the test."""
+    with ExitStack() as stack:
+        yield lambda *scripts, **options: stack.enter_context(Origin(*scripts, **options))
