@@ -1,0 +1,1 @@
+"""What a model call is and means, per provider. Computed when looked at, never stored on a tape."""
