@@ -1,0 +1,138 @@
+"""Redaction: what makes an event or bytes fit for the tape. The only maker of cleaned records.
+
+Credentials in heads, trailers, URLs and arguments are replaced by stable references, and so is
+every known secret in any text of an event. Bodies pass: their rules are another matter. Pure: the
+key and the secrets are given. Cleaning what is clean changes nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Self
+
+from msgspec.structs import replace
+
+from rerail.redact.arguments import ArgumentCleaner
+from rerail.redact.heads import HeadCleaner
+from rerail.redact.known import KnownSecrets
+from rerail.redact.reference import References, from_wire
+from rerail.redact.urls import UrlCleaner
+from rerail.tape import records
+from rerail.tape.clean import CleanBytes, CleanRecord
+from rerail.tape.records import Body, Event
+
+# A bearer token outside a header that is known to hold one: in an error's text, in a shell command.
+# A challenge (`Bearer realm="…"`) is none.
+_BEARER_CLEANED = "earer ⟦".encode()
+_BEARER = re.compile(rb"([Bb]earer +)(?=[\w.~+/-]*\d)([\w.~+/-]{12,}=*)(?![\w=\"])")
+
+
+class Redactor:
+    """Replaces credentials, with one run's key: the same secret has the same reference."""
+
+    __slots__ = ("_arguments", "_heads", "_known", "_references", "_urls")
+
+    def __init__(self, references: References, known: KnownSecrets) -> None:
+        self._references = references
+        self._known = known
+        self._urls = UrlCleaner(references)
+        self._heads = HeadCleaner(references)
+        self._arguments = ArgumentCleaner(references)
+
+    @classmethod
+    def create(cls, *, key: bytes, secrets: Iterable[str] = ()) -> Self:
+        """Make one for a run. `key` is 32 random bytes; `secrets` are values known to be secret.
+
+        Secrets are replaced wherever they stand, so give none that is a common word: see
+        `rerail.redact.known.secrets_in`.
+        """
+        references = References(key)
+        return cls(references, KnownSecrets(secrets, references))
+
+    def head(self, raw: bytes) -> bytes:
+        """A request's or a reply's head, credentials replaced, every other byte as it was."""
+        return self._text(self._heads.clean(from_wire(raw)))
+
+    def fields(self, raw: bytes) -> bytes:
+        """The same for a section without a start line: trailers."""
+        return self._text(self._heads.clean(from_wire(raw), start_line=False))
+
+    def text(self, text: str) -> str:
+        """Any other text: an error, a reason, a line of a log."""
+        encoded = text.encode("utf-8", "surrogateescape")
+        cleaned = self._text(from_wire(encoded))
+        return text if cleaned is encoded else cleaned.decode("utf-8", "surrogateescape")
+
+    def arguments(self, argv: list[str]) -> list[str]:
+        """The arguments of a command."""
+        return [self.text(argument) for argument in self._arguments.clean(argv)]
+
+    def body(self, data: bytes) -> CleanBytes:
+        """Bytes of a body. They pass as they are."""
+        return CleanBytes(data)
+
+    def record(self, event: Event) -> CleanRecord:
+        """An event whose every text is free of credentials."""
+        changes: dict[str, object] = {}
+        for field, clean in _FIELDS.get(type(event), {}).items():
+            value = getattr(event, field)
+            if value:
+                cleaned = clean(self, value)
+                if cleaned is not value:
+                    changes[field] = cleaned
+        return CleanRecord(replace(event, **changes) if changes else event)
+
+    def _text(self, content: bytes) -> bytes:
+        content = self._urls.clean(content)
+        if content.count(b"earer ") != content.count(_BEARER_CLEANED):
+            content = _BEARER.sub(self._bearer, content)
+        return self._known.clean(content)
+
+    def _bearer(self, match: re.Match[bytes]) -> bytes:
+        return match[1] + self._references.of(b"authorization", match[2])
+
+    def _texts(self, texts: dict[str, str]) -> dict[str, str]:
+        return {name: self.text(text) for name, text in texts.items()}
+
+    def _framing(self, body: Body) -> Body:
+        """A body's trailers and chunk extensions; its content is elsewhere, by digest."""
+        if not body.trailers and not body.chunk_lines:
+            return body
+        trailers, lines = self.fields(body.trailers), self._text(body.chunk_lines)
+        return replace(body, trailers=trailers, chunk_lines=lines)
+
+
+_Clean = Callable[[Redactor, object], object]
+
+
+def _table(
+    *kinds: tuple[type[Event], dict[str, object]],
+) -> Mapping[type[Event], Mapping[str, _Clean]]:
+    return dict(kinds)  # type: ignore[arg-type]  # each cleaner takes what its field holds
+
+
+_TEXT, _TEXTS, _HEAD, _ARGUMENTS, _BODY = (
+    Redactor.text,
+    Redactor._texts,
+    Redactor.head,
+    Redactor.arguments,
+    Redactor._framing,
+)
+
+# `environment` is not here: those variables were named by the user to be kept, and are set again.
+_FIELDS: Final = _table(
+    (records.RunStarted, {"argv": _ARGUMENTS, "cwd": _TEXT, "capture": _TEXTS, "facts": _TEXTS}),
+    (records.RunEnded, {"reason": _TEXT}),
+    (records.RunLost, {"reason": _TEXT}),
+    (records.CaptureMissing, {"what": _TEXT, "detail": _TEXT}),
+    (records.ProcessStarted, {"argv": _ARGUMENTS, "cwd": _TEXT}),
+    (records.ConnectionFailed, {"host": _TEXT, "reason": _TEXT, "error": _TEXT}),
+    (records.HttpRequest, {"head": _HEAD, "host": _TEXT, "body": _BODY}),
+    (records.HttpRequestBody, {"body": _BODY}),
+    (records.HttpReplyHead, {"head": _HEAD}),
+    (records.HttpReplyBody, {"body": _BODY}),
+    (records.HttpFailed, {"reason": _TEXT}),
+    (records.WsOpened, {"extensions": _TEXT}),
+    (records.WsClosed, {"reason": _TEXT}),
+    (records.TunnelOpened, {"host": _TEXT, "why": _TEXT}),
+    (records.TunnelClosed, {"sent": _BODY, "received": _BODY}),
+)

@@ -1,0 +1,66 @@
+"""Credentials in the arguments of a command: `--api-key X`, `--token=X`, `-H 'Name: X'`, `NAME=X`.
+
+An argument is replaced only where its form leaves no doubt: a replay runs the command again, and a
+program's text or a file's name must come through unharmed. Knows no processes.
+"""
+
+import re
+
+from rerail.redact.reference import References
+from rerail.redact.rules import header_rule, names_a_secret
+
+_OPTION = re.compile(r"--?([A-Za-z][\w.-]*)")
+_ASSIGNED = re.compile(r"(-{0,2}([A-Za-z_][\w.-]*)=)(\S.*)", re.DOTALL)
+_HEADER = re.compile(r"(([A-Za-z][\w-]*):[ \t]*)(\S[^\r\n]*)")
+_SWITCH = re.compile(r"(?:no|ask|prompt|show|use|with|without|allow|require|skip|print|new)[-_]")
+_NO_VALUE = re.compile(
+    r"-.*|.*\.(?:py|js|mjs|cjs|ts|sh|rb|go|json|ya?ml|toml|txt|pem|key|crt)|.{0,7}"
+)
+
+
+class ArgumentCleaner:
+    """Replaces the credentials in an argument list."""
+
+    __slots__ = ("_references",)
+
+    def __init__(self, references: References) -> None:
+        self._references = references
+
+    def clean(self, argv: list[str]) -> list[str]:
+        """The same arguments with every credential replaced."""
+        cleaned: list[str] = []
+        announced = ""
+        for argument in argv:
+            if announced and not _NO_VALUE.fullmatch(argument):
+                cleaned.append(self._reference(announced, argument))
+            else:
+                cleaned.append(self._one(argument))
+            announced = _announces(argument)
+        return cleaned
+
+    def _one(self, argument: str) -> str:
+        assigned = _ASSIGNED.fullmatch(argument)
+        if assigned and names_a_secret(assigned[2]):
+            return assigned[1] + self._reference(assigned[2], assigned[3])
+        header = _HEADER.fullmatch(argument)
+        if header and header_rule(header[2].encode()) in ("value", "scheme", "cookie"):
+            return header[1] + self._credential(header[2], header[3])
+        return argument
+
+    def _credential(self, name: str, value: str) -> str:
+        scheme, blank, rest = value.partition(" ")
+        if blank and scheme.isalnum():
+            return scheme + blank + self._reference(name, rest)
+        return self._reference(name, value)
+
+    def _reference(self, name: str, value: str) -> str:
+        secret = value.encode("utf-8", "surrogateescape")
+        return self._references.of(name.encode(), secret).decode()
+
+
+def _announces(argument: str) -> str:
+    """The name of an option whose value, the next argument, is a credential; else nothing."""
+    option = _OPTION.fullmatch(argument)
+    if option is None or _SWITCH.match(option[1]) or not names_a_secret(option[1]):
+        return ""
+    return option[1]
