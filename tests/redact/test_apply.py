@@ -21,8 +21,9 @@ REDACTOR = Redactor.create(key=KEY, secrets=[SECRET])
 COMMON = {"at": 1, "wall": 2}
 
 
-def whole(event: Event) -> bytes:
-    return msgspec.json.encode(REDACTOR.record(event).event)
+def everything_in(event: Event) -> str:
+    """Every field, bytes as they are."""
+    return str(msgspec.to_builtins(event, builtin_types=(bytes,)))
 
 
 @pytest.mark.parametrize(
@@ -86,9 +87,8 @@ def whole(event: Event) -> bytes:
     ids=lambda event: type(event).__name__,
 )
 def test_a_known_secret_survives_in_no_text_of_an_event(event: Event) -> None:
-    stored = whole(event)
-    assert SECRET.encode() not in stored
-    assert PLACEHOLDER.search(stored) or b"redacted:" in stored or b"4pJ+" not in stored
+    assert SECRET in everything_in(event)
+    assert SECRET not in everything_in(REDACTOR.record(event).event)
 
 
 def texts_of(kind: type[Event]) -> set[str]:

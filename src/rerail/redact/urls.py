@@ -63,10 +63,8 @@ class UrlCleaner:
             value = values.match(content, match.end())
             if value is None:
                 continue
-            secret = unquote_to_bytes(value[0])  # the same secret as in a header
-            parts += [
-                content[done : match.end()],
-                self._references.of(unquote_to_bytes(key), secret),
-            ]
+            # Decoded, so that the same secret has the same reference in a header.
+            made = self._references.of(unquote_to_bytes(key), unquote_to_bytes(value[0]))
+            parts += [content[done : match.end()], made]
             done = value.end()
         return b"".join(parts) + content[done:] if parts else content

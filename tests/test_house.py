@@ -1,0 +1,51 @@
+"""Rules of the house that no linter knows."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "rerail"
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.stat().st_size)
+LINES_ALLOWED = 600
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def called_names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name):
+                yield node.func.id
+            elif isinstance(node.func, ast.Attribute):
+                yield node.func.attr
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_only_redaction_makes_cleaned_records(path: Path) -> None:
+    if path.is_relative_to(SOURCE / "redact"):
+        return
+    made = {"CleanRecord", "CleanBytes"} & set(called_names(ast.parse(path.read_bytes())))
+    assert not made, f"{name_of(path)} makes {made}; only rerail.redact may"
+
+
+def test_the_rule_above_would_be_noticed() -> None:
+    tree = ast.parse("clean.CleanRecord(event)\nbody(CleanBytes(b''))")
+    assert {"CleanRecord", "CleanBytes"} <= set(called_names(tree))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_begins_with_its_one_idea(path: Path) -> None:
+    tree = ast.parse(path.read_bytes())
+    first = (ast.get_docstring(tree) or "").partition("\n")[0]
+    assert first.endswith("."), f"{name_of(path)}: its first line does not say what it is"
+    assert isinstance(tree.body[0], ast.Expr)
+    assert tree.body[0].lineno == 1
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_is_short_enough_to_be_read(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= LINES_ALLOWED
