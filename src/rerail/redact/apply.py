@@ -13,12 +13,14 @@ from msgspec.structs import replace
 
 from rerail.redact.arguments import ArgumentCleaner
 from rerail.redact.heads import HeadCleaner
-from rerail.redact.known import KnownSecrets
+from rerail.redact.known import KnownSecrets, secrets_in
 from rerail.redact.reference import References, from_wire
 from rerail.redact.urls import UrlCleaner
 from rerail.tape import records
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.records import Body, Event
+
+__all__ = ["Redactor", "secrets_in"]
 
 # A bearer token outside a header that is known to hold one: in an error's text, in a shell command.
 # A challenge (`Bearer realm="…"`) is none.
