@@ -1,0 +1,143 @@
+"""Options that several verbs share: how their text is read, and what is said when it cannot be."""
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, ParamSpec
+
+import click
+
+from rerail.errors import RerailError, UsageProblem
+from rerail.wire.forms import split_authority, split_url
+
+if TYPE_CHECKING:
+    from rerail.proxy.upstream import UpstreamSettings
+
+COMMAND_SETTINGS: Final[dict[str, Any]] = {"allow_interspersed_args": False}
+"""A verb that takes a command: what stands behind the command's name is the command's own."""
+
+_LOOKS_SECRET: Final = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
+
+Parameters = ParamSpec("Parameters")
+Address = tuple[str, int]
+
+
+def own_failures_are(
+    status: int,
+) -> Callable[[Callable[Parameters, int]], Callable[Parameters, int]]:
+    """Rerail's own errors end a verb with this status, so that it is not taken for the command's."""
+
+    def decorate(verb: Callable[Parameters, int]) -> Callable[Parameters, int]:
+        @functools.wraps(verb)
+        def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> int:
+            try:
+                return verb(*args, **kwargs)
+            except RerailError as error:
+                if error.exit_code < status:
+                    error.exit_code = status
+                raise
+
+        return wrapped
+
+    return decorate
+
+
+def kept_variables(names: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of `-e NAME` and `-e NAME=VALUE`; a name that is not set is left out."""
+    kept: dict[str, str] = {}
+    for item in names:
+        name, given, value = item.partition("=")
+        if not name:
+            raise UsageProblem(
+                f"`-e {item}` names no variable", hint="write -e NAME or -e NAME=VALUE"
+            )
+        if given:
+            kept[name] = value
+        elif name in environment:
+            kept[name] = environment[name]
+        else:
+            click.echo(f"rerail: the variable {name} is not set, so it is not kept", err=True)
+    return kept
+
+
+def warn_of_secrets(kept: Mapping[str, str]) -> None:
+    """Named variables are kept as they are; a name that sounds like a key is worth a word."""
+    for name in kept:
+        if _LOOKS_SECRET.search(name):
+            click.echo(f"rerail: {name} looks like a secret and is kept on the tape", err=True)
+            click.echo(
+                f"hint: leave out `-e {name}`; the command sees the variable all the same", err=True
+            )
+
+
+def resolve_map(resolved: tuple[str, ...]) -> dict[Address, Address]:
+    """`HOST:PORT=ADDR:PORT` (or curl's `HOST:PORT:ADDR`) as a table of addresses."""
+    table: dict[Address, Address] = {}
+    for item in resolved:
+        where, sign, place = item.partition("=")
+        if not sign and item.count(":") >= 2:
+            host, port, place = item.split(":", 2)
+            where, place = f"{host}:{port}", f"{place}:{port}"
+        origin, target = split_authority(where, 0), split_authority(place, 0)
+        if not all((*origin, *target)):
+            raise UsageProblem(
+                f"cannot read `--resolve {item}`",
+                hint="write --resolve HOST:PORT=ADDR:PORT, such as api.openai.com:443=127.0.0.1:8443",
+            )
+        table[origin] = target
+    return table
+
+
+def origin_map(
+    listens: tuple[str, ...], upstreams: tuple[str, ...]
+) -> dict[int, tuple[str, str, int]]:
+    """The listening ports of a reverse recording, each with the origin it stands for."""
+    if len(listens) != len(upstreams):
+        raise UsageProblem(
+            f"{len(listens)} × --listen and {len(upstreams)} × --upstream",
+            hint="give one --upstream URL for each --listen PORT, in the same order",
+        )
+    table: dict[int, tuple[str, str, int]] = {}
+    for listen, upstream in zip(listens, upstreams, strict=True):
+        host, port = split_authority(listen if ":" in listen else f"127.0.0.1:{listen}", 0)
+        origin = split_url(upstream)
+        if host not in ("127.0.0.1", "localhost", "") or not port or origin is None:
+            raise UsageProblem(
+                f"cannot use `--listen {listen} --upstream {upstream}`",
+                hint="write --listen 127.0.0.1:8080 --upstream https://api.openai.com (loopback only)",
+            )
+        table[port] = origin
+    return table
+
+
+def reach(
+    environment: Mapping[str, str],
+    *,
+    overrides: Mapping[Address, Address],
+    proxy: str | None = None,
+    client_certificate: Path | None = None,
+) -> "UpstreamSettings":
+    """How a recorder started in this environment reaches origins; `proxy` goes before its own."""
+    from dataclasses import replace
+
+    from rerail.launch.environment import trusted_roots
+    from rerail.proxy.upstream import UpstreamProxy, UpstreamSettings
+
+    settings = UpstreamSettings.from_environment(environment)
+    file, folder = trusted_roots(environment)
+    named = UpstreamProxy.parse(proxy) if proxy else None
+    return replace(
+        settings,
+        overrides=overrides,
+        proxies={"http": named, "https": named} if named else settings.proxies,
+        direct=() if named else settings.direct,
+        trust_file=file,
+        trust_folder=folder,
+        client_certificate=client_certificate,
+    )
+
+
+def quantity(count: int, noun: str) -> str:
+    """`1 exchange`, `2 exchanges`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,123 @@
+"""`rerail record`: run a command and keep everything on a tape."""
+
+import os
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from rerail.cli.options import (
+    COMMAND_SETTINGS,
+    kept_variables,
+    origin_map,
+    own_failures_are,
+    quantity,
+    reach,
+    resolve_map,
+    warn_of_secrets,
+)
+from rerail.clock import wall_ns
+from rerail.errors import UsageProblem
+
+FAILED = 125
+"""The exit status where rerail itself failed, as `env` and `timeout` have it."""
+
+
+@click.command(context_settings=COMMAND_SETTINGS)
+@click.option("-o", "--output", "tape", metavar="TAPE", type=click.Path(path_type=Path),
+              help="Where the tape goes; without it, runs/<utc time>-<short id>.tape.")  # fmt: skip
+@click.option("-e", "--env", "names", metavar="NAME[=VALUE]", multiple=True,
+              help="Keep (and set) an environment variable; nothing else of it is kept.")  # fmt: skip
+@click.option("--task", "task_id", metavar="ID", default="", help="What the run is an attempt at.")
+@click.option("--run", "run_id", metavar="ID", default="", help="The run's own identifier.")
+@click.option("--resolve", "resolved", metavar="HOST:PORT=ADDR:PORT", multiple=True,
+              help="Reach this origin at another address.")  # fmt: skip
+@click.option("--upstream-proxy", metavar="URL",
+              help="Reach origins through this proxy, not the environment's.")  # fmt: skip
+@click.option("--client-cert", "client_certificate", metavar="FILE",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Show origins this certificate and key (PEM).")  # fmt: skip
+@click.option("--listen", "listens", metavar="[ADDR:]PORT", multiple=True,
+              help="Stand for an origin on this port: the base URL of a client that takes one. "
+              "One --upstream for each.")  # fmt: skip
+@click.option("--upstream", "upstreams", metavar="URL", multiple=True,
+              help="The origin that a --listen stands for.")  # fmt: skip
+@click.option("--on-record-failure", type=click.Choice(["refuse", "continue"]), default="refuse",
+              show_default=True, help="What happens to traffic once the tape cannot be written.")  # fmt: skip
+@click.option("--no-facts", is_flag=True, help="Leave out facts about this machine.")
+@click.option("--force", is_flag=True, help="Overwrite an existing tape.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
+@click.argument("command", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.pass_context
+@own_failures_are(FAILED)
+def record(
+    context: click.Context,
+    tape: Path | None,
+    names: tuple[str, ...],
+    task_id: str,
+    run_id: str,
+    resolved: tuple[str, ...],
+    upstream_proxy: str | None,
+    client_certificate: Path | None,
+    listens: tuple[str, ...],
+    upstreams: tuple[str, ...],
+    on_record_failure: str,
+    no_facts: bool,
+    force: bool,
+    quiet: bool,
+    command: tuple[str, ...],
+) -> int:
+    """Run COMMAND and keep everything it asks, is told and does on a tape.
+
+    The terminal and the exit status are the command's own.
+    """
+    from rerail.capture.session import RecordSettings
+    from rerail.capture.session import record as record_run
+
+    environment = dict(os.environ)
+    named = tape is not None
+    settings = RecordSettings(
+        command=list(command),
+        tape=tape or _unnamed(),
+        cwd=Path.cwd(),
+        environment=environment,
+        kept=kept_variables(names, environment),
+        run_id=run_id,
+        task_id=task_id,
+        upstream=reach(
+            environment,
+            overrides=resolve_map(resolved),
+            proxy=upstream_proxy,
+            client_certificate=client_certificate,
+        ),
+        reverse=origin_map(listens, upstreams),
+        overwrite=force,
+        facts=not no_facts,
+        go_on_unrecorded=on_record_failure == "continue",
+        debug=bool(context.obj),
+    )
+    warn_of_secrets(settings.kept)
+    done = record_run(settings)
+    if done.failed is not None:
+        click.echo(f"rerail: {done.failed.what}", err=True)
+        click.echo(f"hint: {done.failed.hint}", err=True)
+        return done.status or FAILED
+    if not quiet:
+        shown = click.style(str(done.tape), fg="cyan")
+        facts = f"{quantity(done.exchanges, 'exchange')}, {done.size / 1024:.0f} kB"
+        click.echo(f"rerail: {'kept' if named else 'kept as'} {shown} ({facts})", err=True)
+    return done.status
+
+
+def _unnamed() -> Path:
+    folder = Path("runs")
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise UsageProblem(
+            f"cannot make the folder `runs` here: {error.strerror}",
+            hint="say where the tape goes with `-o TAPE`",
+        ) from error
+    when = datetime.fromtimestamp(wall_ns() / 1e9, UTC)
+    return folder / f"{when:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}.tape"
