@@ -23,7 +23,7 @@ from rerail.testing.ca import Leaf
 from rerail.testing.connection import Connection, Request, ScriptStopped, ServerTLS
 
 BACKLOG: Final = 512
-JOIN_SECONDS: Final = 10.0
+JOIN_NANOSECONDS: Final = 10 * 10**9
 
 
 class Act(enum.Enum):
@@ -156,8 +156,8 @@ class Origin:
         running = list(self._running.items())
         for connection, _ in running:
             connection.interrupt()
-        for _, thread in running:
-            thread.join(JOIN_SECONDS)
+        for connection, thread in running:
+            self._end(connection, thread)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -172,12 +172,19 @@ class Origin:
         if error is None and self._faults:
             raise self._faults[0]
 
+    def _end(self, connection: Connection, thread: threading.Thread) -> None:
+        # An interrupt is lost on a socket that is just being wrapped for TLS: hence once more.
+        deadline = self.clock.at() + JOIN_NANOSECONDS
+        while thread.is_alive() and self.clock.at() < deadline:
+            thread.join(0.05)
+            connection.interrupt()
+
     def _wake_acceptor(self) -> None:
         # Closing a listener does not wake its accept() on every system; a connection does.
         if self._acceptor.is_alive():
             with contextlib.suppress(OSError):
                 socket.create_connection(self.address, 1.0).close()
-            self._acceptor.join(JOIN_SECONDS)
+            self._acceptor.join()
 
     def _accept(self) -> None:
         while True:

@@ -25,6 +25,7 @@ Reply = Callable[[Connection, Request], None]
 Header = tuple[str, str]
 Coding = Literal["gzip", "deflate", "br", "zstd", "identity"]
 
+PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 BLOCK: Final = hashlib.sha256(b"rerail").digest() * 2048
 """64 KiB of bytes that do not repeat within a line, for bodies of any size."""
 
@@ -64,8 +65,8 @@ def in_turn(*replies: Reply) -> Reply:
 
 
 def head(status: int, headers: Iterable[Header] = (), *, version: str = "HTTP/1.1") -> bytes:
-    """The bytes of a reply's head."""
-    lines = [f"{version} {status} {HTTPStatus(status).phrase}"]
+    """The bytes of a reply's head; a status the registry lacks, such as 529, has no phrase."""
+    lines = [f"{version} {status} {PHRASES.get(status, '')}"]
     lines += [f"{name}: {value}" for name, value in headers]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
