@@ -1,0 +1,211 @@
+"""Finds the recorded request that a request is. The key decides; position only breaks ties.
+
+First the same bytes, then the same value, then the same under named rules; each time the earliest
+not yet used, and each recorded request is used once. Nothing alike is ever taken for the same.
+Called from one thread. Recorded bodies are read when they are first needed, in recorded order.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rerail.compare.canon import BodyKey, Endpoint, HeadKey, Request, body_key, head_key
+from rerail.compare.misses import Miss, miss, never_asked, path_template
+from rerail.compare.nearest import nearest
+from rerail.compare.reasons import reasons
+from rerail.compare.recorded import Entry, Key, Lane, Match, Recorded, Verdict
+from rerail.compare.redacted import Correspondence, References
+from rerail.compare.volatile import BodyRule, Rules
+
+LOOKED_BACK: Final = 8
+"""Used requests whose bodies are read to tell a repeated request from a new one."""
+
+
+class Matcher:
+    """The requests of one recording, and which of them are used up."""
+
+    def __init__(self, recorded: Sequence[Recorded], rules: Rules) -> None:
+        self.rules = rules
+        self._correspondence = Correspondence()
+        self._by_bytes: dict[Key, list[Entry]] = {}
+        self._by_value: dict[Key, list[Entry]] = {}
+        self._unread: dict[Endpoint, deque[Entry]] = {}
+        self._all: dict[Endpoint, list[Entry]] = {}
+        self._waiting: dict[Lane, dict[int, Entry]] = {}
+        self._entries = [
+            Entry(order, item, head_key(item.request, rules)) for order, item in enumerate(recorded)
+        ]
+        self._by_id = {entry.recorded.exchange_id: entry for entry in self._entries}
+        for entry in self._entries:
+            endpoint = entry.head.endpoint
+            _put(self._by_bytes, entry.by_bytes, entry)
+            self._unread.setdefault(endpoint, deque()).append(entry)
+            self._all.setdefault(endpoint, []).append(entry)
+            self._waiting.setdefault(entry.lane, {})[entry.order] = entry
+
+    def match(self, request: Request) -> Match | Miss:
+        """The recorded request that this is, now used; or why there is none."""
+        head = head_key(request, self.rules)
+        bucket = self._by_bytes.get((head.endpoint, head.strict, request.body_digest), ())
+        for entry in _in_turn(bucket, request.process_id):
+            if self._correspondence.allows(entry.head.references, head.references):
+                return self._accept(entry, request, head, None)
+        body = body_key(request, self._body_rules(head))
+        key = (head.endpoint, head.loose, body.loose)
+        found = self._find(key, request, head.references + body.references, body)
+        if found is None:
+            return self._miss(request, head, body)
+        return self._accept(found, request, head, body)
+
+    def match_endpoint(self, request: Request) -> Match | None:
+        """The next recorded request of the same endpoint, whatever it holds: for side calls.
+
+        Where all are used, the last one again; None where there never was one.
+        """
+        entries = self._all.get(head_key(request, self.rules).endpoint, [])
+        if not entries:
+            return None
+        entry = next((entry for entry in entries if not entry.used), entries[-1])
+        self._take(entry)
+        return Match(entry.recorded, "equivalent", ("side call",))
+
+    def next_with_head(self, request: Request) -> Recorded | None:
+        """The next unused recorded request with this head, whatever its body: a look ahead."""
+        head = head_key(request, self.rules)
+        same = (entry for entry in self._all.get(head.endpoint, []) if not entry.used)
+        return next((e.recorded for e in same if e.head.loose == head.loose), None)
+
+    def next_from(self, host: str, port: int) -> Recorded | None:
+        """The earliest unused request to an origin."""
+        for entry in self._entries:
+            request = entry.recorded.request
+            if not entry.used and (request.host, request.port) == (host, port):
+                return entry.recorded
+        return None
+
+    def take(self, exchange_id: int) -> None:
+        """Count a recorded request as used."""
+        self._take(self._by_id[exchange_id])
+
+    def unused(self) -> list[Recorded]:
+        """What was never asked for, in recorded order."""
+        return [entry.recorded for entry in self._entries if not entry.used]
+
+    def read_ahead(self) -> bool:
+        """Read one recorded body that may be needed later; False when there is none left.
+
+        Matching never waits for this. Called in idle moments it makes a later miss quick to tell.
+        """
+        unread = next((waiting for waiting in self._unread.values() if waiting), None)
+        if unread is None:
+            return False
+        self._read_next(unread)
+        return True
+
+    def _body_rules(self, head: HeadKey) -> tuple[BodyRule, ...]:
+        return self.rules.for_api(head.call.api if head.call else "")
+
+    def _find(
+        self, key: Key, request: Request, references: References, body: BodyKey
+    ) -> Entry | None:
+        """By value: among those read before, else reading on until one is the same."""
+        bucket = self._by_value.get(key, ())
+        strict = [entry for entry in bucket if entry.body and entry.body.strict == body.strict]
+        for entries in (strict, bucket):
+            for entry in _in_turn(entries, request.process_id):
+                if self._correspondence.allows(entry.references, references):
+                    return entry
+        unread = self._unread.get(key[0])
+        while unread:
+            entry = self._read_next(unread)
+            if entry.by_value == key and self._correspondence.allows(entry.references, references):
+                return entry
+        return None
+
+    def _read_next(self, unread: deque[Entry]) -> Entry:
+        entry = unread.popleft()
+        if not entry.used:
+            entry.read(self._body_rules(entry.head))
+            assert entry.by_value is not None
+            _put(self._by_value, entry.by_value, entry)
+        return entry
+
+    def _accept(self, entry: Entry, request: Request, head: HeadKey, body: BodyKey | None) -> Match:
+        now = head.references + (body.references if body else ())
+        recorded = entry.references if body else entry.head.references
+        self._correspondence.adopt(recorded, now)
+        passed_over = self._passed_over(entry)
+        self._take(entry)
+        rules = reasons(entry, request, head, body, redacted=recorded != now)
+        verdict: Verdict = "equivalent" if rules else "exact"
+        return Match(entry.recorded, verdict, rules, entry.shared, passed_over)
+
+    def _passed_over(self, entry: Entry) -> int | None:
+        """The first unused request of the lane, where the recording had it before this one."""
+        first = next(iter(self._waiting[entry.lane].values()), entry)
+        if first is entry or first.order > entry.order or first.overlaps(entry):
+            return None
+        return first.recorded.exchange_id
+
+    def _take(self, entry: Entry) -> None:
+        if entry.used:
+            return
+        entry.used = True
+        del self._waiting[entry.lane][entry.order]
+        self._by_bytes[entry.by_bytes].remove(entry)
+        if entry.by_value and entry in self._by_value.get(entry.by_value, ()):
+            self._by_value[entry.by_value].remove(entry)
+
+    def _miss(self, request: Request, head: HeadKey, body: BodyKey) -> Miss:
+        entries = self._all.get(head.endpoint, [])
+        equal = self._used_equals(entries, request, head, body)
+        if equal:
+            return miss("used_up", request, equal[-1], equal, self.rules)
+        unused = [entry for entry in entries if not entry.used]
+        if unused:
+            likely = nearest(unused, request.body)
+            return miss("different", request, _recorded(likely), [], self.rules)
+        if entries:
+            likely = nearest(entries[::-1], request.body)
+            counted = [entry.recorded for entry in entries]
+            return miss("extra", request, _recorded(likely), counted, self.rules)
+        return self._miss_of_endpoint(request, head)
+
+    def _used_equals(
+        self, entries: list[Entry], request: Request, head: HeadKey, body: BodyKey
+    ) -> list[Recorded]:
+        """The used requests that this one is equal to; only the last few are read for that."""
+        used = [entry for entry in entries if entry.used]
+        for entry in used[-LOOKED_BACK:]:
+            entry.read(self._body_rules(head))
+        by_bytes = (head.endpoint, head.strict, request.body_digest)
+        by_value = (head.endpoint, head.loose, body.loose)
+        return [e.recorded for e in used if e.by_bytes == by_bytes or e.by_value == by_value]
+
+    def _miss_of_endpoint(self, request: Request, head: HeadKey) -> Miss:
+        """No such endpoint: perhaps the same path with another identifier in it, not yet asked."""
+        template = path_template(head.endpoint[4])
+        for entry in self._entries:
+            same_origin = entry.head.endpoint[:4] == head.endpoint[:4]
+            if same_origin and not entry.used and path_template(entry.head.endpoint[4]) == template:
+                return miss("different", request, entry.recorded, [], self.rules)
+        return never_asked(request, [entry.recorded for entry in self._entries])
+
+
+def _put(index: dict[Key, list[Entry]], key: Key, entry: Entry) -> None:
+    """Add to an index in recorded order, noting where equal requests overlapped."""
+    equals = index.setdefault(key, [])
+    for other in equals[-1:] + equals[:1]:
+        if other.overlaps(entry):
+            other.shared = entry.shared = True
+    equals.append(entry)
+
+
+def _in_turn(entries: Sequence[Entry], process_id: int) -> Iterator[Entry]:
+    """In recorded order, those of the same process first."""
+    yield from (entry for entry in entries if entry.recorded.request.process_id == process_id)
+    yield from (entry for entry in entries if entry.recorded.request.process_id != process_id)
+
+
+def _recorded(entry: Entry | None) -> Recorded | None:
+    return entry.recorded if entry else None

@@ -1,0 +1,62 @@
+"""By which named rules two requests are equal that are not byte for byte the same."""
+
+from rerail.compare.canon import BodyKey, HeadKey, Request
+from rerail.compare.recorded import Entry
+from rerail.compare.redacted import blank_text
+from rerail.compare.volatile import ignored
+
+REDACTED = "redacted"
+QUERY_ORDER = "query order"
+CONTENT_CODING = "content coding"
+SPELLING = {
+    "json": "json spelling",
+    "form": "form order",
+    "multipart": "multipart boundary",
+}
+
+EXPLAINED = {
+    REDACTED: "a redacted value stands for any value of its kind, the same one through the run",
+    QUERY_ORDER: "the parts of a query may stand in any order",
+    CONTENT_CODING: "the body is the same after its content coding is undone",
+    "json spelling": "the body is the same JSON value: key order, white space or escapes differ",
+    "form order": "the body has the same form fields in another order",
+    "multipart boundary": "the body has the same parts under another boundary",
+    "side call": "a client's own call (telemetry, lists): answered by its endpoint alone",
+}
+"""What each rule that is no row of a table means, for the report."""
+
+
+def reasons(
+    entry: Entry, request: Request, head: HeadKey, body: BodyKey | None, *, redacted: bool
+) -> tuple[str, ...]:
+    """The rules that were needed, each once; none where all that is compared was the same bytes.
+
+    `body` is None where the bodies are the same bytes; `redacted` says that references differ.
+    """
+    found = [REDACTED] if redacted else []
+    found += _of_heads(entry, request, head)
+    if body is not None and request.body_digest != entry.recorded.request.body_digest:
+        found += _of_bodies(entry, body, redacted)
+    return tuple(dict.fromkeys(found))
+
+
+def _of_heads(entry: Entry, request: Request, head: HeadKey) -> list[str]:
+    if head.strict != entry.head.strict:
+        differing = set(head.strict) ^ set(entry.head.strict)
+        return sorted({ignored(name) for name, _ in differing})
+    recorded = entry.recorded.request.query
+    if recorded != request.query and blank_text(recorded)[0] != blank_text(request.query)[0]:
+        return [QUERY_ORDER]
+    return []
+
+
+def _of_bodies(entry: Entry, body: BodyKey, redacted: bool) -> list[str]:
+    recorded = entry.body
+    assert recorded is not None
+    found = [CONTENT_CODING] if recorded.coding != body.coding else []
+    if recorded.strict == body.strict:
+        if not found and not redacted and body.form in SPELLING:
+            found.append(SPELLING[body.form])
+        return found
+    differing = set(recorded.blanked) ^ set(body.blanked)
+    return found + sorted({item.rule for item in differing})
