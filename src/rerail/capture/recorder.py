@@ -7,7 +7,7 @@ Each record and each piece of a body goes through the redactor before the writer
 from collections.abc import Callable
 from typing import Final
 
-from rerail.capture.switched import Switched, TunnelRecord, websocket_extensions
+from rerail.capture.switched import TunnelRecord, WebSocketRecord, websocket_extensions
 from rerail.clock import RunClock
 from rerail.errors import TapeWriteFailed
 from rerail.proxy.handler import Route
@@ -31,7 +31,7 @@ from rerail.tape.writer import BodyWriter, TapeWriter
 from rerail.wire.http1 import Head, request_line
 
 BACKLOG_LIMIT: Final = 64 << 20
-"""Bytes not yet on disk past which reading waits: a slow disk slows the agent, never fills memory."""
+"""Bytes not yet on disk past which reading waits: a slow disk must not fill the memory."""
 
 
 class Recorder:
@@ -44,12 +44,14 @@ class Recorder:
         clock: RunClock,
         *,
         go_on_unrecorded: bool = False,
+        log: Callable[[Event], None] | None = None,
     ) -> None:
         self.writer = writer
         self.redactor = redactor
         self.clock = clock
         self._go_on_unrecorded = go_on_unrecorded
-        self._exchanges = 0
+        self._log = log
+        self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
 
     @property
@@ -71,11 +73,14 @@ class Recorder:
     def emit(self, make: Callable[[int, int], Event], *, urgent: bool = False) -> int:
         """Stamp, clean and append an event; `make` is given (at, wall). Returns its number."""
         now = self.clock.now()
-        return self.writer.append(self.redactor.record(make(now.at, now.wall)), urgent=urgent)
+        record = self.redactor.record(make(now.at, now.wall))
+        if self._log is not None:
+            self._log(record.event)
+        return self.writer.append(record, urgent=urgent)
 
     def exchange(self, route: Route, head: Head, framing: Framing) -> "ExchangeRecord":
-        self._exchanges += 1
-        return ExchangeRecord(self, self._exchanges, route, head, framing)
+        self.exchanges += 1
+        return ExchangeRecord(self, self.exchanges, route, head, framing)
 
     def tunnel(self, route: Route, why: str) -> TunnelRecord:
         return TunnelRecord(self, route, why)
@@ -126,7 +131,7 @@ class ExchangeRecord:
         self._reply_exact = True
         self._reply_body: BodyWriter | None = None
         self._reply_begun = False
-        self._switched: Switched | TunnelRecord | None = None
+        self._switched: WebSocketRecord | TunnelRecord | None = None
         recorder.open.add(self)
 
     # The request.
@@ -137,7 +142,7 @@ class ExchangeRecord:
         self._write(self._request_body, payload, continues)
 
     def request_end(self, framing: Framing, chunk_lines: bytes, trailers: bytes) -> None:
-        body = self._finished(self._request_body, framing, chunk_lines, trailers)
+        body = self._finished("agent", self._request_body, framing, chunk_lines, trailers)
         self._request_over = True
         if not self._request_written:
             self._write_request(body, unfinished=False)
@@ -196,7 +201,7 @@ class ExchangeRecord:
     def reply_end(
         self, framing: Framing, chunk_lines: bytes, trailers: bytes, ended: BodyEnd
     ) -> None:
-        body = self._finished(self._reply_body, framing, chunk_lines, trailers)
+        body = self._finished("origin", self._reply_body, framing, chunk_lines, trailers)
         self._write_reply_body(body, ended)
         self._recorder.open.discard(self)
 
@@ -214,7 +219,7 @@ class ExchangeRecord:
         self.reply_head(head, interim=False)
         if (head.get(b"upgrade") or b"").lower() == b"websocket":
             extensions = websocket_extensions(head)
-            self._switched = Switched(self._recorder, self._id, self._lane, extensions)
+            self._switched = WebSocketRecord(self._recorder, self._id, self._lane, extensions)
         else:
             protocol = (head.get(b"upgrade") or b"another protocol").decode("latin-1")
             self._switched = TunnelRecord(self._recorder, self._route, f"switched to {protocol}")
@@ -230,13 +235,13 @@ class ExchangeRecord:
             self._switched.closed(ended)
             return
         if not self._request_over:
-            body = self._finished(self._request_body, "close", b"", b"")
+            body = self._finished("agent", self._request_body, "close")
             if not self._request_written:
                 self._write_request(body, unfinished=True)
             else:
                 self._write_request_body(body, ended)
         if self._reply_begun:
-            body = self._finished(self._reply_body, "close", b"", b"")
+            body = self._finished("origin", self._reply_body, "close")
             self._write_reply_body(body, ended)
             return
         self._recorder.emit(
@@ -257,12 +262,17 @@ class ExchangeRecord:
         cleaned = recorder.redactor.body(payload)
         body.write(cleaned, at=recorder.clock.at(), continues=continues)
 
-    @staticmethod
     def _finished(
-        writer: BodyWriter | None, framing: Framing, chunk_lines: bytes, trailers: bytes
+        self,
+        side: Side,
+        writer: BodyWriter | None,
+        framing: Framing,
+        chunk_lines: bytes = b"",
+        trailers: bytes = b"",
     ) -> Body | None:
-        if writer is not None:
-            return writer.finish(framing=framing, chunk_lines=chunk_lines, trailers=trailers)
-        if chunk_lines or trailers or framing == "chunked":
-            return EMPTY_BODY(framing, chunk_lines, trailers)
-        return None
+        if writer is None:
+            if framing != "chunked":
+                return None
+            # No bytes, but a framing that must come back as it was.
+            writer = self._new_body(side, exact=True)
+        return writer.finish(framing=framing, chunk_lines=chunk_lines, trailers=trailers)

@@ -1,4 +1,4 @@
-"""The command `rerail`: a table of verbs, each loaded when it is called, and one place for errors."""
+"""The command `rerail`: a table of verbs, loaded when called, and one place for errors."""
 
 import sys
 from importlib import import_module

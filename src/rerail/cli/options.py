@@ -13,6 +13,7 @@ from rerail.wire.forms import split_authority, split_url
 
 if TYPE_CHECKING:
     from rerail.proxy.upstream import UpstreamSettings
+    from rerail.tape.records import Event
 
 COMMAND_SETTINGS: Final[dict[str, Any]] = {"allow_interspersed_args": False}
 """A verb that takes a command: what stands behind the command's name is the command's own."""
@@ -26,7 +27,7 @@ Address = tuple[str, int]
 def own_failures_are(
     status: int,
 ) -> Callable[[Callable[Parameters, int]], Callable[Parameters, int]]:
-    """Rerail's own errors end a verb with this status, so that it is not taken for the command's."""
+    """Rerail's own errors end a verb with this status, which no command is likely to have."""
 
     def decorate(verb: Callable[Parameters, int]) -> Callable[Parameters, int]:
         @functools.wraps(verb)
@@ -83,7 +84,7 @@ def resolve_map(resolved: tuple[str, ...]) -> dict[Address, Address]:
         if not all((*origin, *target)):
             raise UsageProblem(
                 f"cannot read `--resolve {item}`",
-                hint="write --resolve HOST:PORT=ADDR:PORT, such as api.openai.com:443=127.0.0.1:8443",
+                hint="write --resolve api.example.com:443=127.0.0.1:8443",
             )
         table[origin] = target
     return table
@@ -105,7 +106,7 @@ def origin_map(
         if host not in ("127.0.0.1", "localhost", "") or not port or origin is None:
             raise UsageProblem(
                 f"cannot use `--listen {listen} --upstream {upstream}`",
-                hint="write --listen 127.0.0.1:8080 --upstream https://api.openai.com (loopback only)",
+                hint="loopback only: --listen 127.0.0.1:8080 --upstream https://api.example.com",
             )
         table[port] = origin
     return table
@@ -136,6 +137,11 @@ def reach(
         trust_folder=folder,
         client_certificate=client_certificate,
     )
+
+
+def log_event(event: "Event") -> None:
+    """A line of the `--debug` log: an event as it goes to the tape, credentials replaced."""
+    click.echo(f"rerail: {event}", err=True)
 
 
 def quantity(count: int, noun: str) -> str:

@@ -10,6 +10,7 @@ import click
 from rerail.cli.options import (
     COMMAND_SETTINGS,
     kept_variables,
+    log_event,
     origin_map,
     own_failures_are,
     quantity,
@@ -28,7 +29,7 @@ FAILED = 125
 @click.option("-o", "--output", "tape", metavar="TAPE", type=click.Path(path_type=Path),
               help="Where the tape goes; without it, runs/<utc time>-<short id>.tape.")  # fmt: skip
 @click.option("-e", "--env", "names", metavar="NAME[=VALUE]", multiple=True,
-              help="Keep (and set) an environment variable; nothing else of it is kept.")  # fmt: skip
+              help="Keep (and set) a variable; nothing else of the environment is.")  # fmt: skip
 @click.option("--task", "task_id", metavar="ID", default="", help="What the run is an attempt at.")
 @click.option("--run", "run_id", metavar="ID", default="", help="The run's own identifier.")
 @click.option("--resolve", "resolved", metavar="HOST:PORT=ADDR:PORT", multiple=True,
@@ -43,12 +44,14 @@ FAILED = 125
               "One --upstream for each.")  # fmt: skip
 @click.option("--upstream", "upstreams", metavar="URL", multiple=True,
               help="The origin that a --listen stands for.")  # fmt: skip
-@click.option("--on-record-failure", type=click.Choice(["refuse", "continue"]), default="refuse",
-              show_default=True, help="What happens to traffic once the tape cannot be written.")  # fmt: skip
+@click.option("--on-record-failure", type=click.Choice(["refuse", "continue"]),
+              default="refuse", show_default=True,
+              help="What happens to traffic once the tape cannot be written.")  # fmt: skip
 @click.option("--no-facts", is_flag=True, help="Leave out facts about this machine.")
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
-@click.argument("command", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED, required=True)
+@click.argument("command", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED,
+                required=True)  # fmt: skip
 @click.pass_context
 @own_failures_are(FAILED)
 def record(
@@ -95,7 +98,7 @@ def record(
         overwrite=force,
         facts=not no_facts,
         go_on_unrecorded=on_record_failure == "continue",
-        debug=bool(context.obj),
+        log=log_event if context.obj else None,
     )
     warn_of_secrets(settings.kept)
     done = record_run(settings)

@@ -151,11 +151,13 @@ class TunnelTap(Protocol):
 class Tap(Protocol):
     """A recording session, as the relay sees it."""
 
-    refusal: str | None
-    """Why nothing more may pass (the tape cannot be written), or None."""
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing more may pass (the tape cannot be written), or None."""
 
-    congested: bool
-    """Whether the tape is far behind the traffic: reading waits until it has caught up."""
+    @property
+    def congested(self) -> bool:
+        """Whether the tape is far behind the traffic: reading waits until it has caught up."""
 
     def exchange(self, route: Route, head: Head, framing: Framing) -> ExchangeTap:
         """A request head passed."""
