@@ -1,0 +1,133 @@
+"""Bodies that are still arriving: kept as parts, so that a crash leaves what had come.
+
+A body that turns out small is folded into one blob and its parts are dropped; one that arrives
+whole between two commits never has parts; a large one stays in its parts. Knows no queue, no clock:
+how long a piece has waited is read from the times that came with it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from rerail.tape import form
+from rerail.tape.blobs import BlobKeeper
+from rerail.tape.chunks import ChunkTable
+from rerail.tape.frames import FrameError, FrameReader, compressed
+from rerail.tape.records import Side
+from rerail.tape.storage import Storage
+
+_LEVEL: Final = 1
+_WAIT_NS: Final = 40_000_000
+_WAITING_BYTES: Final = 8 << 20
+_ENOUGH_FOR_A_PART: Final = form.PART_SIZE // 2
+_WORTH_TRYING: Final = 512
+
+
+@dataclass(slots=True)
+class _Body:
+    number: int
+    exchange_id: int
+    side: int
+    lane: str
+    waiting: list[bytes] = field(default_factory=list)
+    waiting_size: int = 0
+    since: int = 0
+    chunks: ChunkTable = field(default_factory=ChunkTable)
+    parts: int = 0
+    size: int = 0
+
+
+class ArrivingBodies:
+    """All bodies that have begun and not ended."""
+
+    def __init__(self, storage: Storage, blobs: BlobKeeper) -> None:
+        self._storage = storage
+        self._blobs = blobs
+        self._bodies: dict[int, _Body] = {}
+        self._waiting: dict[int, _Body] = {}
+        self._waiting_size = 0
+        self.latest = 0
+
+    def begin(self, number: int, exchange_id: int, side: Side, lane: str) -> None:
+        self._bodies[number] = _Body(number, exchange_id, form.SIDES.index(side), lane)
+
+    def add(self, number: int, data: bytes, at: int, continues: bool) -> None:
+        """A piece that came at `at` (nanoseconds since the run began)."""
+        self.latest = max(self.latest, at)
+        body = self._bodies[number]
+        if not body.waiting:
+            body.since = at
+            self._waiting[number] = body
+        body.waiting.append(data)
+        body.waiting_size += len(data)
+        body.size += len(data)
+        self._waiting_size += len(data)
+        # What continues a chunk of an earlier part is not in this part's table: see spec/tape.md.
+        if body.chunks.begun or not continues:
+            body.chunks.add(len(data), at, continues=continues)
+        if body.waiting_size >= _ENOUGH_FOR_A_PART:
+            self._write_part(body)
+
+    def end(self, number: int, digest: bytes) -> None:
+        """The body is complete: its content goes to a blob, or its parts become one."""
+        body = self._bodies.pop(number)
+        if self._blobs.knows(digest):
+            self._forget_waiting(body)
+        elif body.size > form.BLOB_SIZE:
+            self._write_part(body)
+            self._blobs.keep_parts(digest, body.size, number)
+            return
+        else:
+            self._blobs.keep(digest, self._content(body), body.lane)
+            self._forget_waiting(body)
+        if body.parts:
+            self._storage.drop_parts(number)
+
+    def write_waiting(self, *, everything: bool) -> None:
+        """Write what waits as parts: everything, or what came well before the latest piece."""
+        everything = everything or self._waiting_size > _WAITING_BYTES
+        for body in list(self._waiting.values()):
+            if everything or self.latest - body.since >= _WAIT_NS:
+                self._write_part(body)
+
+    def _content(self, body: _Body) -> bytes:
+        rows = self._storage.parts(body.number) if body.parts else []
+        return b"".join([undo_part(*row) for row in rows] + body.waiting)
+
+    def _write_part(self, body: _Body) -> None:
+        if not body.waiting:
+            return
+        content = b"".join(body.waiting)
+        codec, data = _part_data(content)
+        self._storage.add_part(
+            body.number * form.PARTS_PER_BODY + body.parts,
+            body.exchange_id,
+            body.side,
+            len(content),
+            codec,
+            body.chunks.encoded(),
+            data,
+        )
+        body.parts += 1
+        self._forget_waiting(body)
+
+    def _forget_waiting(self, body: _Body) -> None:
+        if self._waiting.pop(body.number, None) is not None:
+            self._waiting_size -= body.waiting_size
+            body.waiting, body.waiting_size, body.chunks = [], 0, ChunkTable()
+
+
+def undo_part(size: int, codec: int, data: bytes) -> bytes:
+    """The content of one part. Raises FrameError (a ValueError) where it is damaged."""
+    content = FrameReader().piece(data, size) if codec == form.ZSTD else data
+    if len(content) != size:
+        raise FrameError("a part has another size than it says")
+    return content
+
+
+def _part_data(content: bytes) -> tuple[int, bytes]:
+    """The codec and data of a part; only larger ones are worth the trouble."""
+    if len(content) >= _WORTH_TRYING:
+        data = compressed(content, level=_LEVEL)
+        if len(data) < len(content):
+            return form.ZSTD, data
+    return form.RAW, content

@@ -1,0 +1,67 @@
+"""Events to bytes and back, MessagePack maps that describe themselves. Knows no storage.
+
+An event is encoded once; the bytes are what is hashed and what is kept, and nothing is ever
+re-encoded to check a hash. A reader skips fields it does not know, and gives a kind it does not
+know as `UnknownEvent`.
+"""
+
+from typing import Final, get_args
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from rerail.tape.records import AnyEvent, Component, Event, UnknownEvent
+
+_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+_DECODER: Final = msgspec.msgpack.Decoder(AnyEvent)
+_PLAIN_DECODER: Final = msgspec.msgpack.Decoder()
+_COMPONENTS: Final = frozenset(get_args(Component))
+_NOT_AN_EVENT: Final = "not an event"
+
+
+def encode(event: Event, seq: int) -> bytes:
+    """The bytes of `event` as number `seq`: what is hashed and stored.
+
+    Text that is not valid Unicode (an argument of arbitrary bytes) has its stray bytes spelled
+    out as `\\udcXX`, since MessagePack text is UTF-8.
+    """
+    numbered = replace(event, seq=seq)
+    try:
+        return _ENCODER.encode(numbered)
+    except UnicodeEncodeError:
+        fields = {name: _spelled_out(value) for name, value in asdict(numbered).items()}
+        return _ENCODER.encode(replace(numbered, **fields))
+
+
+def decode(data: bytes) -> Event:
+    """The event that `data` holds. Raises ValueError where it holds none."""
+    try:
+        return _DECODER.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _decode_unknown(data)
+
+
+def _decode_unknown(data: bytes) -> UnknownEvent:
+    try:
+        fields = _PLAIN_DECODER.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise ValueError(_NOT_AN_EVENT) from error
+    if not isinstance(fields, dict):
+        raise ValueError(_NOT_AN_EVENT)
+    name, component = fields.get("kind"), fields.get("component")
+    numbers = [fields.get("seq", 0), fields.get("at"), fields.get("wall")]
+    if not isinstance(name, str) or not all(type(number) is int for number in numbers):
+        raise ValueError(_NOT_AN_EVENT)
+    seq, at, wall = numbers
+    known = component if component in _COMPONENTS else "recorder"
+    return UnknownEvent(seq=seq, at=at, wall=wall, component=known, name=name)
+
+
+def _spelled_out(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_spelled_out(item) for item in value]
+    if isinstance(value, dict):
+        return {_spelled_out(name): _spelled_out(item) for name, item in value.items()}
+    return value

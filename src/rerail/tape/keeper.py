@@ -1,0 +1,62 @@
+"""From facts to rows: numbers and compresses events, seals, and hands bodies on. Knows no thread.
+
+All of it runs in the writer's own thread, one batch a transaction.
+"""
+
+from typing import Final
+
+from rerail.tape import form
+from rerail.tape.arriving import ArrivingBodies
+from rerail.tape.blobs import BlobKeeper
+from rerail.tape.codec import encode
+from rerail.tape.frames import FrameWriter
+from rerail.tape.merkle import MerkleTree, leaf_hash
+from rerail.tape.records import Event, RunStarted
+from rerail.tape.storage import Storage
+
+_LEVEL: Final = 3
+_WINDOW_LOG: Final = 18
+_TABLE_LOG: Final = 14
+
+
+class Keeper:
+    """What goes into one tape, in order."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._tree = MerkleTree()
+        self._frame = _new_frame()
+        self._sealed = 0
+        self.blobs = BlobKeeper(storage)
+        self.bodies = ArrivingBodies(storage, self.blobs)
+
+    def event(self, event: Event, seq: int) -> None:
+        """Keep an event. Numbers must come in order, from 1."""
+        data = encode(event, seq)
+        if seq % form.EVENTS_PER_FRAME == 1:
+            self._frame = _new_frame()
+        self._storage.add_event(seq, len(data), self._frame.piece(data))
+        self._tree.add(leaf_hash(data))
+        self.bodies.latest = max(self.bodies.latest, event.at)
+        if isinstance(event, RunStarted):
+            self._describe(event)
+        if seq % form.EVENTS_PER_SEAL == 0:
+            self.seal()
+
+    def seal(self) -> bytes:
+        """Put down the root over all events so far, and return it."""
+        root = self._tree.root()
+        if self._tree.size > self._sealed:
+            self._storage.add_seal(self._tree.size, root)
+            self._sealed = self._tree.size
+        return root
+
+    def _describe(self, event: RunStarted) -> None:
+        """For people who look with `sqlite3`; readers go by the event, which is sealed."""
+        self._storage.add_meta("run_id", event.run_id)
+        self._storage.add_meta("task_id", event.task_id)
+        self._storage.add_meta("writer", event.writer)
+
+
+def _new_frame() -> FrameWriter:
+    return FrameWriter(window_log=_WINDOW_LOG, table_log=_TABLE_LOG, level=_LEVEL)

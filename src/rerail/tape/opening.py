@@ -1,0 +1,165 @@
+"""How to read a tape file without touching it, whatever state its writer left it in.
+
+A finished tape is one file and is opened as immutable. One that is being written is read along
+with, through its log. One whose writer died is a pair, the file and its log (`-wal`): both are
+copied to a private folder and put together there. Nothing is written beside or into the tape.
+"""
+
+import os
+import shutil
+import sqlite3
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from rerail.errors import TapeUnreadable
+from rerail.tape import form
+from rerail.tape.lock import being_written, written_here
+
+_MAGIC: Final = b"SQLite format 3\x00"
+_HEADER_SIZE: Final = 100
+_COPIED: Final = ("-wal", "-journal")
+_REPAIR: Final = "save what can be read with `rerail verify --repair {}`"
+_VALUE_SIZE: Final = 64 << 20
+
+
+@dataclass(slots=True)
+class Opened:
+    """A tape's connection, whether its writer lives, and the folder of copies, if any."""
+
+    connection: sqlite3.Connection
+    live: bool
+    aside: Path | None = None
+
+    def close(self) -> None:
+        """Close it, and remove the copies."""
+        self.connection.close()
+        if self.aside is not None:
+            shutil.rmtree(self.aside, ignore_errors=True)
+
+
+def open_tape_file(path: Path) -> Opened:
+    """Open the file at `path` for reading. Raises TapeUnreadable with the mend that fits."""
+    _check_file(path)
+    live = being_written(path)
+    opened = _connect(path, live=live)
+    try:
+        _guard_against_strangers(opened.connection)
+        _check_identity(path, opened.connection)
+    except sqlite3.Error as error:
+        opened.close()
+        raise _unreadable(path, f"it is damaged ({error})", _REPAIR.format(path)) from error
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _check_file(path: Path) -> None:
+    """Say what is wrong with a file that is no tape at first sight."""
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise _unreadable(path, "it is a folder", "name a .tape file inside it")
+        if not stat.S_ISREG(status.st_mode):
+            raise _unreadable(path, "it is not a file", "name a .tape file")
+        if written_here(path):
+            return
+        header = _header(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _unreadable(path, "no such file", "look for tapes with `ls runs/`") from error
+    except PermissionError as error:
+        hint = "a tape is readable by its owner alone: ask for a copy, or read it as its owner"
+        raise _unreadable(path, "permission denied", hint) from error
+    except OSError as error:
+        raise _unreadable(path, error.strerror or "it cannot be read", None) from error
+    _check_header(path, header)
+
+
+def _header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEADER_SIZE)
+
+
+def _check_header(path: Path, header: bytes) -> None:
+    if not header:
+        hint = "its recorder ended before anything was kept; record again"
+        raise _unreadable(path, "the file is empty", hint)
+    if not header.startswith(_MAGIC[: len(header)]):
+        raise _unreadable(path, "it is not a tape", "name a file that `rerail record` has written")
+    if len(header) < _HEADER_SIZE:
+        hint = "nothing can be saved from it; take another copy"
+        raise _unreadable(path, f"only {len(header)} bytes of it are left", hint)
+    if int.from_bytes(header[68:72], "big") not in (0, form.APPLICATION_ID):
+        hint = "name a file that `rerail record` has written"
+        raise _unreadable(path, "it is an SQLite database, but not a tape", hint)
+
+
+def _connect(path: Path, *, live: bool) -> Opened:
+    if live:
+        return Opened(_sqlite(path, "mode=ro"), live=True)
+    if any(_size(f"{path}{suffix}") for suffix in _COPIED):
+        return _connect_aside(path)
+    return Opened(_sqlite(path, "mode=ro&immutable=1"), live=False)
+
+
+def _connect_aside(path: Path) -> Opened:
+    """Put file and log together in a folder of our own."""
+    folder = Path(tempfile.mkdtemp(prefix="rerail-"))
+    try:
+        copy = folder / "tape"
+        shutil.copyfile(path, copy)
+        for suffix in _COPIED:
+            if _size(f"{path}{suffix}"):
+                shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        return Opened(_sqlite(copy, "mode=rw"), live=False, aside=folder)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        hint = f"make room in {folder.parent}, or set TMPDIR to a folder with room"
+        reason = f"it cannot be copied aside to be put together with its log ({error.strerror})"
+        raise _unreadable(path, reason, hint) from error
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _sqlite(path: Path, query: str) -> sqlite3.Connection:
+    address = f"file:{quote(str(path.absolute()))}?{query}"
+    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _guard_against_strangers(connection: sqlite3.Connection) -> None:
+    """Nothing in a file from elsewhere may run, write, or ask for unbounded memory."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_SIZE)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.execute("PRAGMA mmap_size = 0")
+
+
+def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
+    [application] = connection.execute("PRAGMA application_id").fetchone()
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    schema = connection.execute("SELECT sql FROM sqlite_schema ORDER BY rowid").fetchall()
+    if not application and not schema:
+        hint = "its recorder ended before anything was kept; record again"
+        raise _unreadable(path, "nothing has been recorded on it", hint)
+    if application != form.APPLICATION_ID:
+        hint = "name a file that `rerail record` has written"
+        raise _unreadable(path, "it is an SQLite database, but not a tape", hint)
+    if version > form.VERSION:
+        reason = f"its format is version {version}, and this rerail reads up to {form.VERSION}"
+        raise _unreadable(path, reason, "update rerail")
+    if version < 1 or [sql for [sql] in schema] != list(form.TABLES):
+        raise _unreadable(path, "its tables are not those of a tape", _REPAIR.format(path))
+
+
+def _unreadable(path: Path, reason: str, hint: str | None) -> TapeUnreadable:
+    return TapeUnreadable(f"cannot open tape {path}: {reason}", hint=hint)

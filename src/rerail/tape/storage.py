@@ -1,0 +1,212 @@
+"""The tape as a file being written: tables, rows and commits. Knows SQLite, not what rows mean.
+
+While it is written the file is in write-ahead mode (WAL), so that whatever is committed survives a
+killed process and others may read along. Closing brings everything into the one file and turns it
+back, so that the finished tape opens anywhere, read-only, with nothing beside it.
+"""
+
+import contextlib
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Final, Self
+
+from rerail.errors import TapeExists
+from rerail.tape import form
+from rerail.tape.failure import cannot_write
+from rerail.tape.lock import WriterLock, busy
+
+COMPANIONS: Final = ("-wal", "-shm", "-journal")
+"""What SQLite may keep beside a file that is being written, or was when its writer died."""
+
+_READERS_PATIENCE_MS: Final = 2000
+_REPACK_BYTES: Final = 64 << 20
+_HEADER_MODES: Final = slice(18, 20)
+
+
+class Storage:
+    """An open tape file with the right to write it. One thread at a time."""
+
+    def __init__(self, path: Path, lock: WriterLock, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._lock = lock
+        self._connection = connection
+        self._execute = connection.execute
+
+    @classmethod
+    def create(cls, path: Path, *, overwrite: bool = False) -> Self:
+        """Make an empty tape at `path`. Raises TapeExists, TapeBusy, TapeWriteFailed."""
+        try:
+            lock = _claim(path, overwrite=overwrite)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        connection = None
+        try:
+            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            _lay_out(connection)
+        except (sqlite3.Error, OSError) as error:
+            if connection is not None:
+                connection.close()
+            remove(path)
+            lock.release()
+            raise cannot_write(path, error) from error
+        return cls(path, lock, connection)
+
+    def begin(self) -> None:
+        self._execute("BEGIN")
+
+    def commit(self) -> None:
+        self._execute("COMMIT")
+
+    def roll_back(self) -> None:
+        """Forget what was not committed; a connection past saving is left as it is."""
+        with contextlib.suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._execute("ROLLBACK")
+
+    def add_meta(self, name: str, value: str) -> None:
+        self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def add_event(self, seq: int, size: int, data: bytes) -> None:
+        self._execute("INSERT INTO event VALUES (?, ?, ?)", (seq, size, data))
+
+    def add_blob(
+        self, digest: bytes, size: int, codec: int, base: int | None, data: bytes | None
+    ) -> int:
+        """Returns the row's id."""
+        row = (digest, size, codec, base, data)
+        cursor = self._execute(
+            "INSERT INTO blob (digest, size, codec, base, data) VALUES (?, ?, ?, ?, ?)", row
+        )
+        return cursor.lastrowid or 0
+
+    def add_part(
+        self,
+        part_id: int,
+        exchange_id: int,
+        side: int,
+        size: int,
+        codec: int,
+        chunks: bytes,
+        data: bytes,
+    ) -> None:
+        row = (part_id, exchange_id, side, size, codec, chunks, data)
+        self._execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def parts(self, body: int) -> list[tuple[int, int, bytes]]:
+        """The (size, codec, data) of a body's parts, in order."""
+        sql = "SELECT size, codec, data FROM part WHERE id >= ? AND id < ? ORDER BY id"
+        first = body * form.PARTS_PER_BODY
+        return self._execute(sql, (first, first + form.PARTS_PER_BODY)).fetchall()
+
+    def drop_parts(self, body: int) -> None:
+        first = body * form.PARTS_PER_BODY
+        bounds = (first, first + form.PARTS_PER_BODY)
+        self._execute("DELETE FROM part WHERE id >= ? AND id < ?", bounds)
+
+    def add_seal(self, tree_size: int, root: bytes) -> None:
+        self._execute("INSERT OR REPLACE INTO seal VALUES (?, ?, NULL)", (tree_size, root))
+
+    def finish(self) -> None:
+        """Bring everything into the one file and give it up. Raises sqlite3.Error, OSError."""
+        connection = self._connection
+        self._repack()
+        connection.execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE_MS}")
+        checkpointed = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+        mode = "wal"
+        if checkpointed:
+            # A reader that has the file open keeps SQLite from changing the mode.
+            connection.execute("PRAGMA busy_timeout = 0")
+            with contextlib.suppress(sqlite3.OperationalError):
+                mode = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0]
+        connection.close()
+        if checkpointed and mode != "delete":
+            self._turn_back()
+        self._lock.release()
+
+    def abandon(self) -> None:
+        """Give the file up as it is: what was committed stays."""
+        self.roll_back()
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+        self._lock.release()
+
+    def _repack(self) -> None:
+        """Give back the pages that arriving bodies have left, where that is quickly done."""
+        [free] = self._execute("PRAGMA freelist_count").fetchone()
+        [pages] = self._execute("PRAGMA page_count").fetchone()
+        if free and pages * form.PAGE_SIZE <= _REPACK_BYTES:
+            self._execute("PRAGMA temp_store = MEMORY")
+            self._execute("VACUUM")
+
+    def _turn_back(self) -> None:
+        """Mark the file as out of write-ahead mode by hand: its log is empty, readers are on it.
+
+        Bytes 18 and 19 of the header are the write and read version (SQLite file format, section
+        1.3.3): 2 is WAL, 1 is not. Readers that have the file open go on with what they hold.
+        """
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.pwrite(descriptor, b"\x01\x01", _HEADER_MODES.start)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        remove_companions(self.path)
+
+
+def _claim(path: Path, *, overwrite: bool) -> WriterLock:
+    """Create the file, ours alone, and lock it."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    if overwrite:
+        _clear(path)
+    try:
+        descriptor = os.open(path, flags, stat.S_IRUSR | stat.S_IWUSR)
+    except FileExistsError as error:
+        raise TapeExists(
+            f"{path} is there already", hint="name another file, or pass --force to replace it"
+        ) from error
+    lock = WriterLock.take(path, descriptor)
+    if not lock.holds(path):
+        lock.release()
+        raise busy(path)
+    return lock
+
+
+def _clear(path: Path) -> None:
+    """Remove the tape at `path`, unless someone is writing it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        remove_companions(path)
+        return
+    lock = WriterLock.take(path, descriptor)
+    remove(path)
+    lock.release()
+
+
+def _lay_out(connection: sqlite3.Connection) -> None:
+    execute = connection.execute
+    execute(f"PRAGMA page_size = {form.PAGE_SIZE}")
+    execute("PRAGMA synchronous = OFF")
+    execute(f"PRAGMA application_id = {form.APPLICATION_ID}")
+    execute(f"PRAGMA user_version = {form.VERSION}")
+    execute("PRAGMA journal_mode = WAL")
+    execute("BEGIN")
+    for table in form.TABLES:
+        execute(table)
+    execute("COMMIT")
+    execute("PRAGMA synchronous = NORMAL")
+
+
+def remove_companions(path: Path) -> None:
+    """Remove what SQLite kept beside the file."""
+    for suffix in COMPANIONS:
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def remove(path: Path) -> None:
+    """Remove the file and what is beside it."""
+    remove_companions(path)
+    path.unlink(missing_ok=True)
+

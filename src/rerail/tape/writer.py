@@ -1,0 +1,296 @@
+"""Writing a tape: records and bodies go into a queue, one thread brings them to the disk.
+
+Nothing that a caller does here waits for the disk, except `flush` and `close`. Commits are grouped:
+one every 50 ms while there is something to write, at once for what is urgent. The thread encodes,
+compresses and stores, and lets go of the interpreter whenever it compresses, hashes or writes.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Self
+
+from rerail.errors import TapeWriteFailed
+from rerail.tape import form
+from rerail.tape.chunks import ChunkTable
+from rerail.tape.clean import CleanBytes, CleanRecord
+from rerail.tape.failure import cannot_write
+from rerail.tape.keeper import Keeper
+from rerail.tape.records import Body, Framing, Side
+from rerail.tape.storage import Storage
+
+TICK_SECONDS: Final = 0.05
+"""How long an event that is not urgent waits for company, at most."""
+
+_PAUSE_SECONDS: Final = 0.002
+_BATCH_ITEMS: Final = 500
+_BATCH_BYTES: Final = 4 << 20
+_SLICE: Final = 1 << 20
+_EVENT_COST: Final = 512
+
+
+
+class TapeWriter:
+    """One tape being written. Safe to use from several threads."""
+
+    def __init__(
+        self, storage: Storage, on_failure: Callable[[TapeWriteFailed], None] | None
+    ) -> None:
+        self.path = storage.path
+        self.failed: TapeWriteFailed | None = None
+        self._storage = storage
+        self._on_failure = on_failure
+        self._keeper = Keeper(storage)
+        self._guard = threading.Lock()
+        self._queue: deque[tuple[int, Callable[..., object], tuple[object, ...]]] = deque()
+        self._something = threading.Event()
+        self._now = threading.Event()
+        self._no_pause = threading.Event()
+        self._waiters: list[threading.Event] = []
+        self._seq = 0
+        self._bodies = 0
+        self._given = 0
+        self._kept = 0
+        self._closing = False
+        self._tape_id = ""
+        self._thread = threading.Thread(target=self._run, name="tape writer", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def create(
+        cls,
+        path: Path,
+        *,
+        overwrite: bool = False,
+        on_failure: Callable[[TapeWriteFailed], None] | None = None,
+    ) -> Self:
+        """Make a tape at `path`, readable by its owner alone.
+
+        `on_failure` is called once, from the writer's thread, when the tape can no longer be
+        written. Raises TapeExists (unless `overwrite`), TapeBusy, TapeWriteFailed.
+        """
+        return cls(Storage.create(path, overwrite=overwrite), on_failure)
+
+    @property
+    def backlog(self) -> int:
+        """Bytes given and not yet committed: what a slow disk makes the caller hold in memory."""
+        return self._given - self._kept
+
+    def append(self, record: CleanRecord, *, urgent: bool = False) -> int:
+        """Queue an event and return its number; `urgent` starts a commit at once, without waiting.
+
+        On a tape that has failed or is closed the event is dropped.
+        """
+        event = record.event
+        with self._guard:
+            self._seq += 1
+            seq = self._seq
+            self._put(_EVENT_COST, self._keeper.event, (event, seq))
+        self._wake(urgent=urgent)
+        return seq
+
+    def body(
+        self, *, exchange_id: int, side: Side, lane: str = "", exact: bool = True
+    ) -> "BodyWriter":
+        """Begin a body that arrives piece by piece.
+
+        `lane` names the series of bodies of which each repeats most of the one before. Without
+        `exact`, reads less than a millisecond apart are counted as one chunk.
+        """
+        with self._guard:
+            self._bodies += 1
+            number = self._bodies
+        return BodyWriter(self, number, exchange_id, side, lane, exact=exact)
+
+    def blob(self, content: CleanBytes, *, lane: str = "") -> bytes:
+        """Queue content that is whole already, and return its digest (SHA-256)."""
+        if len(content) > form.BLOB_SIZE:
+            return self._blob_in_parts(content, lane)
+        digest = sha256(content).digest()
+        self._give(len(content), self._keeper.blobs.keep, (digest, content, lane))
+        return digest
+
+    def flush(self) -> None:
+        """Wait until everything given so far is committed. Raises TapeWriteFailed."""
+        done = threading.Event()
+        with self._guard:
+            queued = self._put(0, self._promise, (done,))
+        if queued:
+            self._no_pause.set()
+            self._wake(urgent=True)
+            done.wait()
+        if self.failed is not None:
+            raise self.failed
+
+    def close(self) -> str:
+        """Commit, seal, bring everything into the one file; returns the tape's id.
+
+        Closing again returns the same. Raises TapeWriteFailed where the tape has failed.
+        """
+        with self._guard:
+            self._closing = True
+        self._no_pause.set()
+        self._wake(urgent=True)
+        self._thread.join()
+        if self.failed is not None:
+            raise self.failed
+        return self._tape_id
+
+    def _blob_in_parts(self, content: CleanBytes, lane: str) -> bytes:
+        writer = self.body(exchange_id=0, side="agent", lane=lane)
+        writer.write(content, at=0)
+        body = writer.finish(framing="none")
+        assert body is not None
+        return body.digest
+
+    def _give(
+        self, cost: int, work: Callable[..., object], arguments: tuple[object, ...]
+    ) -> None:
+        """Queue work for the thread; `cost` in bytes."""
+        with self._guard:
+            self._put(cost, work, arguments)
+        self._wake(urgent=False)
+
+    def _put(self, cost: int, work: Callable[..., object], arguments: tuple[object, ...]) -> bool:
+        if self.failed is not None or self._closing:
+            return False
+        self._given += cost
+        self._queue.append((cost, work, arguments))
+        return True
+
+    def _wake(self, *, urgent: bool) -> None:
+        if urgent and not self._now.is_set():
+            self._now.set()
+        if not self._something.is_set():
+            self._something.set()
+
+    # From here on: the writer's thread.
+
+    def _run(self) -> None:
+        try:
+            while not self._closing:
+                self._something.wait()
+                hurried = self._now.wait(TICK_SECONDS)
+                self._something.clear()
+                self._now.clear()
+                self._commit_all(with_waiting=not hurried)
+                self._no_pause.wait(_PAUSE_SECONDS)
+                self._no_pause.clear()
+            self._finish()
+        except Exception as error:  # the edge of the thread: whatever it is must reach the recorder
+            self._fail(error)
+
+    def _commit_all(self, *, with_waiting: bool) -> None:
+        """Bring the queue to the disk in transactions of a bounded size."""
+        more = True
+        while more:
+            self._storage.begin()
+            cost, more = self._work_through()
+            self._keeper.bodies.write_waiting(everything=with_waiting and not more)
+            self._storage.commit()
+            self._kept += cost
+            while self._waiters:
+                self._waiters.pop().set()
+
+    def _work_through(self) -> tuple[int, bool]:
+        """One batch; returns its cost in bytes and whether it left something in the queue."""
+        queue, total = self._queue, 0
+        for _ in range(_BATCH_ITEMS):
+            if not queue:
+                return total, False
+            cost, work, arguments = queue.popleft()
+            work(*arguments)
+            total += cost
+            if total >= _BATCH_BYTES:
+                break
+        return total, bool(queue)
+
+    def _promise(self, done: threading.Event) -> None:
+        """Everything queued before this is committed with the batch that this is in."""
+        self._keeper.bodies.write_waiting(everything=True)
+        self._waiters.append(done)
+
+    def _finish(self) -> None:
+        self._commit_all(with_waiting=True)
+        self._storage.begin()
+        root = self._keeper.seal()
+        self._storage.commit()
+        self._storage.finish()
+        self._tape_id = f"sha256:{root.hex()}"
+
+    def _fail(self, error: Exception) -> None:
+        self._storage.abandon()
+        with self._guard:
+            self.failed = cannot_write(self.path, error)
+            left = [item for item in self._queue if item[1] == self._promise]
+            self._queue.clear()
+            self._kept = self._given
+        for _, _, [done] in left:
+            self._waiters.append(done)
+        while self._waiters:
+            self._waiters.pop().set()
+        if self._on_failure is not None:
+            self._on_failure(self.failed)
+
+
+class BodyWriter:
+    """One body on its way to the tape. For one thread at a time."""
+
+    __slots__ = ("_bodies", "_chunks", "_exact", "_give", "_hash", "_number", "_origin", "size")
+
+    def __init__(
+        self,
+        tape: TapeWriter,
+        number: int,
+        exchange_id: int,
+        side: Side,
+        lane: str,
+        *,
+        exact: bool,
+    ) -> None:
+        self.size = 0
+        self._give = tape._give
+        self._bodies = tape._keeper.bodies
+        self._number = number
+        self._origin = (exchange_id, side, lane)
+        self._exact = exact
+        self._hash = sha256()
+        self._chunks = ChunkTable()
+
+    def write(self, data: CleanBytes, *, at: int, continues: bool = False) -> None:
+        """Add what the sender sent at once, or what one read brought.
+
+        `at` is nanoseconds since the run began. `continues`: these bytes belong to the chunk that
+        the last call began (a sender's chunk that came in several reads).
+        """
+        for start in range(0, len(data), _SLICE):
+            piece = data if len(data) <= _SLICE else data[start : start + _SLICE]
+            joined = start > 0 or continues or (not self._exact and self._chunks.merges(at))
+            self._write_slice(piece, at, continues=joined and self._chunks.begun)
+
+    def _write_slice(self, data: bytes, at: int, *, continues: bool) -> None:
+        if not self.size:
+            self._give(0, self._bodies.begin, (self._number, *self._origin))
+        self.size += len(data)
+        self._hash.update(data)
+        self._chunks.add(len(data), at, continues=continues)
+        self._give(len(data), self._bodies.add, (self._number, data, at, continues))
+
+    def finish(
+        self, *, framing: Framing, chunk_lines: bytes = b"", trailers: bytes = b""
+    ) -> Body | None:
+        """The body is over. Returns what an event says of it, or None if nothing was written."""
+        if not self.size:
+            return None
+        digest = self._hash.digest()
+        self._give(0, self._bodies.end, (self._number, digest))
+        return Body(
+            digest=digest,
+            size=self.size,
+            framing=framing,
+            chunks=self._chunks.encoded(),
+            chunk_lines=chunk_lines,
+            trailers=trailers,
+        )
