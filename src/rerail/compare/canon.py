@@ -222,13 +222,21 @@ def body_key(request: Request, rules: Sequence[BodyRule]) -> BodyKey:
         references: References = ()
         if b"redacted" in reading.content:
             value, references = blank_value(value)
-        strict = loose = value_digest(value)
         value, blanked = blank(value, rules)
-        if blanked:
-            loose = value_digest(value)
+        loose = value_digest(value)
     except Unreadable:
         return _key_of_bytes("bytes", reading.coding, reading.content)
-    return BodyKey(reading.form, reading.coding, strict, loose, blanked, references)
+    return BodyKey(
+        reading.form, reading.coding, _with_blanked(loose, blanked), loose, blanked, references
+    )
+
+
+def _with_blanked(loose: bytes, blanked: Sequence[Blanked]) -> bytes:
+    """The digest of the whole: equal where the rest is equal and all that was taken out is."""
+    if not blanked:
+        return loose
+    parts = [item.path.encode("utf-8", "surrogatepass") + b"\0" + item.digest for item in blanked]
+    return hashlib.sha256(loose + b"\0".join(parts)).digest()
 
 
 def _key_of_bytes(form: Form, coding: str, content: bytes) -> BodyKey:
