@@ -5,7 +5,7 @@ re-encoded to check a hash. A reader skips fields it does not know, and gives a 
 know as `UnknownEvent`.
 """
 
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -48,13 +48,13 @@ def _decode_unknown(data: bytes) -> UnknownEvent:
         raise ValueError(_NOT_AN_EVENT) from error
     if not isinstance(fields, dict):
         raise ValueError(_NOT_AN_EVENT)
-    name, component = fields.get("kind"), fields.get("component")
+    name: object = fields.get("kind")
+    component: Any = fields.get("component")
     numbers = [fields.get("seq", 0), fields.get("at"), fields.get("wall")]
     if not isinstance(name, str) or not all(type(number) is int for number in numbers):
         raise ValueError(_NOT_AN_EVENT)
-    seq, at, wall = numbers
-    known = component if component in _COMPONENTS else "recorder"
-    return UnknownEvent(seq=seq, at=at, wall=wall, component=known, name=name)
+    known: Component = component if component in _COMPONENTS else "recorder"
+    return UnknownEvent(seq=numbers[0], at=numbers[1], wall=numbers[2], component=known, name=name)
 
 
 def _spelled_out(value: object) -> object:

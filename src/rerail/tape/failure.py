@@ -46,7 +46,7 @@ def _cause(path: Path, error: Exception) -> tuple[str, str]:
     # Mapping the log's index onto a full disk fails as an input/output error, not as "full".
     if isinstance(error, sqlite3.Error) and _no_space_left(path):
         return _FULL
-    return f"{error or type(error).__name__}", "see whether the disk is sound, and record elsewhere"
+    return str(error) or type(error).__name__, "see whether the disk is sound, and record elsewhere"
 
 
 def _no_space_left(path: Path) -> bool:

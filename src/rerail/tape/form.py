@@ -5,6 +5,8 @@
 
 from typing import Final
 
+from rerail.tape.records import Side
+
 APPLICATION_ID: Final = 0x7252744C
 """SQLite's `application_id`: "rRtL"."""
 
@@ -30,7 +32,7 @@ ZSTD: Final = 1
 PARTS: Final = 2
 """Codecs of a row: as it is; a piece of a Zstandard frame; (blobs only) kept as `part` rows."""
 
-SIDES: Final = ("agent", "origin")
+SIDES: Final[tuple[Side, ...]] = ("agent", "origin")
 """What `part.side` counts: who sent the body."""
 
 EVENTS_PER_FRAME: Final = 256

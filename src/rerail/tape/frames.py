@@ -5,6 +5,7 @@ one frame, joined in order, are one ordinary Zstandard frame (RFC 8878) without 
 """
 
 from collections import deque
+from io import BytesIO
 from typing import Final
 
 import zstandard
@@ -68,22 +69,21 @@ class FrameReader:
         return content
 
 
-class _Pieces:
+class _Pieces(BytesIO):
     """A file of what has been given so far: the shape that the decompressor reads from."""
 
-    __slots__ = ("_waiting",)
-
     def __init__(self) -> None:
+        super().__init__()
         self._waiting: deque[bytes] = deque()
 
     def give(self, data: bytes) -> None:
         self._waiting.append(data)
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int | None = -1, /) -> bytes:
         if not self._waiting:
             return b""
         data = self._waiting.popleft()
-        if len(data) > size:
+        if size is not None and 0 <= size < len(data):
             self._waiting.appendleft(data[size:])
             data = data[:size]
         return data

@@ -5,7 +5,6 @@ with, through its log. One whose writer died is a pair, the file and its log (`-
 copied to a private folder and put together there. Nothing is written beside or into the tape.
 """
 
-import os
 import shutil
 import sqlite3
 import stat
@@ -125,7 +124,7 @@ def _connect_aside(path: Path) -> Opened:
 
 def _size(path: str) -> int:
     try:
-        return os.stat(path).st_size
+        return Path(path).stat().st_size
     except FileNotFoundError:
         return 0
 

@@ -61,7 +61,7 @@ class Parent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     relation: Literal["replay", "fork"] = "replay"
 
 
-class RunStarted(Event, kw_only=True, tag="run.started"):
+class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """The first event: everything the rest of the tape is bound to.
 
     `environment` holds only the variables that were named (`-e NAME`). `capture` says, for each
@@ -81,7 +81,7 @@ class RunStarted(Event, kw_only=True, tag="run.started"):
     parent: Parent | None = None
 
 
-class RunEnded(Event, kw_only=True, tag="run.ended"):
+class RunEnded(Event, frozen=True, kw_only=True, tag="run.ended"):
     """The last event: the command ended, and nothing more was recorded.
 
     `status` is the exit status as a shell would have it (128 + n for signal n).
@@ -92,13 +92,13 @@ class RunEnded(Event, kw_only=True, tag="run.ended"):
     reason: str = ""
 
 
-class RunLost(Event, kw_only=True, tag="run.lost"):
+class RunLost(Event, frozen=True, kw_only=True, tag="run.lost"):
     """Written by `verify --repair` only: the recorder died, and this is the end of what it kept."""
 
     reason: str
 
 
-class CaptureMissing(Event, kw_only=True, tag="capture.missing"):
+class CaptureMissing(Event, frozen=True, kw_only=True, tag="capture.missing"):
     """Something happened that could not be recorded, and what."""
 
     what: str
@@ -106,7 +106,7 @@ class CaptureMissing(Event, kw_only=True, tag="capture.missing"):
     process_id: int = 0
 
 
-class ProcessStarted(Event, kw_only=True, tag="process.started"):
+class ProcessStarted(Event, frozen=True, kw_only=True, tag="process.started"):
     """A process of the run began. `process_id` is the tape's own number: 1 is the command."""
 
     process_id: int
@@ -116,7 +116,7 @@ class ProcessStarted(Event, kw_only=True, tag="process.started"):
     parent_process_id: int = 0
 
 
-class ProcessEnded(Event, kw_only=True, tag="process.ended"):
+class ProcessEnded(Event, frozen=True, kw_only=True, tag="process.ended"):
     """A process of the run ended, with its exit status or the signal that ended it."""
 
     process_id: int
@@ -124,7 +124,7 @@ class ProcessEnded(Event, kw_only=True, tag="process.ended"):
     signal: int = 0
 
 
-class ConnectionFailed(Event, kw_only=True, tag="connection.failed"):
+class ConnectionFailed(Event, frozen=True, kw_only=True, tag="connection.failed"):
     """The recorder could not reach an origin for the agent.
 
     `phase` says how far it came. `shown` says what the agent was given instead: a `502` reply, or a
@@ -141,7 +141,7 @@ class ConnectionFailed(Event, kw_only=True, tag="connection.failed"):
     process_id: int = 0
 
 
-class HttpRequest(Event, kw_only=True, tag="http.request"):
+class HttpRequest(Event, frozen=True, kw_only=True, tag="http.request"):
     """One request, written when it is complete or when its reply begins, whichever is first.
 
     `exchange_id` numbers the run's requests from 1 (`r1`, `r2` …) and joins all events of the
@@ -160,7 +160,7 @@ class HttpRequest(Event, kw_only=True, tag="http.request"):
     process_id: int = 0
 
 
-class HttpRequestBody(Event, kw_only=True, tag="http.request.body"):
+class HttpRequestBody(Event, frozen=True, kw_only=True, tag="http.request.body"):
     """The body of a request whose reply began before the request was complete."""
 
     exchange_id: int
@@ -168,7 +168,7 @@ class HttpRequestBody(Event, kw_only=True, tag="http.request.body"):
     ended: BodyEnd = "complete"
 
 
-class HttpReplyHead(Event, kw_only=True, tag="http.reply.head"):
+class HttpReplyHead(Event, frozen=True, kw_only=True, tag="http.reply.head"):
     """A status line and header section as the origin sent them, credentials replaced.
 
     An interim reply (1xx, RFC 9110 section 15.2) is one of these too: an exchange can have several
@@ -179,7 +179,7 @@ class HttpReplyHead(Event, kw_only=True, tag="http.reply.head"):
     head: bytes
 
 
-class HttpReplyBody(Event, kw_only=True, tag="http.reply.body"):
+class HttpReplyBody(Event, frozen=True, kw_only=True, tag="http.reply.body"):
     """The reply is over: its body, and how it ended.
 
     `cut` is a connection closed before the framing said so, `reset` a connection reset,
@@ -191,7 +191,7 @@ class HttpReplyBody(Event, kw_only=True, tag="http.reply.body"):
     ended: BodyEnd = "complete"
 
 
-class HttpFailed(Event, kw_only=True, tag="http.failed"):
+class HttpFailed(Event, frozen=True, kw_only=True, tag="http.failed"):
     """A request went out and no final reply head came back: the outcome is unknown."""
 
     exchange_id: int
@@ -199,14 +199,14 @@ class HttpFailed(Event, kw_only=True, tag="http.failed"):
     reason: str = ""
 
 
-class WsOpened(Event, kw_only=True, tag="ws.opened"):
+class WsOpened(Event, frozen=True, kw_only=True, tag="ws.opened"):
     """An exchange became a WebSocket (RFC 6455); `extensions` as negotiated in the reply."""
 
     exchange_id: int
     extensions: str = ""
 
 
-class WsMessage(Event, kw_only=True, tag="ws.message"):
+class WsMessage(Event, frozen=True, kw_only=True, tag="ws.message"):
     """One message or control frame, decoded.
 
     `content` is the digest of the payload after decompression. `frames` is the table of the frames'
@@ -224,7 +224,7 @@ class WsMessage(Event, kw_only=True, tag="ws.message"):
     unfinished: bool = False
 
 
-class WsClosed(Event, kw_only=True, tag="ws.closed"):
+class WsClosed(Event, frozen=True, kw_only=True, tag="ws.closed"):
     """A close frame, or (1006, RFC 6455 section 7.1.5) a connection that ended without one."""
 
     exchange_id: int
@@ -233,7 +233,7 @@ class WsClosed(Event, kw_only=True, tag="ws.closed"):
     reason: str = ""
 
 
-class TunnelOpened(Event, kw_only=True, tag="tunnel.opened"):
+class TunnelOpened(Event, frozen=True, kw_only=True, tag="tunnel.opened"):
     """A connection that is not HTTP: its bytes are passed on and kept as they are."""
 
     connection_id: int
@@ -243,7 +243,7 @@ class TunnelOpened(Event, kw_only=True, tag="tunnel.opened"):
     process_id: int = 0
 
 
-class TunnelClosed(Event, kw_only=True, tag="tunnel.closed"):
+class TunnelClosed(Event, frozen=True, kw_only=True, tag="tunnel.closed"):
     """The end of such a connection, with everything each side sent."""
 
     connection_id: int
@@ -252,7 +252,7 @@ class TunnelClosed(Event, kw_only=True, tag="tunnel.closed"):
     ended: BodyEnd = "complete"
 
 
-class UnknownEvent(Event, kw_only=True, tag="unknown"):
+class UnknownEvent(Event, frozen=True, kw_only=True, tag="unknown"):
     """An event of a kind this version does not know: kept, counted and skipped, never refused."""
 
     name: str

@@ -209,4 +209,3 @@ def remove(path: Path) -> None:
     """Remove the file and what is beside it."""
     remove_companions(path)
     path.unlink(missing_ok=True)
-

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from rerail.errors import TapeWriteFailed
 from rerail.tape import form
@@ -31,6 +31,9 @@ _SLICE: Final = 1 << 20
 _EVENT_COST: Final = 512
 
 
+_Work = tuple[int, Callable[..., object], tuple[Any, ...]]
+"""A cost in bytes, what to call in the thread, and with what."""
+
 
 class TapeWriter:
     """One tape being written. Safe to use from several threads."""
@@ -44,7 +47,7 @@ class TapeWriter:
         self._on_failure = on_failure
         self._keeper = Keeper(storage)
         self._guard = threading.Lock()
-        self._queue: deque[tuple[int, Callable[..., object], tuple[object, ...]]] = deque()
+        self._queue: deque[_Work] = deque()
         self._something = threading.Event()
         self._now = threading.Event()
         self._no_pause = threading.Event()
@@ -145,15 +148,13 @@ class TapeWriter:
         assert body is not None
         return body.digest
 
-    def _give(
-        self, cost: int, work: Callable[..., object], arguments: tuple[object, ...]
-    ) -> None:
+    def _give(self, cost: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> None:
         """Queue work for the thread; `cost` in bytes."""
         with self._guard:
             self._put(cost, work, arguments)
         self._wake(urgent=False)
 
-    def _put(self, cost: int, work: Callable[..., object], arguments: tuple[object, ...]) -> bool:
+    def _put(self, cost: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> bool:
         if self.failed is not None or self._closing:
             return False
         self._given += cost
