@@ -54,11 +54,8 @@ def test_a_stream_is_read_as_the_standard_says(
 
 
 def test_a_retry_is_a_number_of_milliseconds_or_nothing() -> None:
-    body = (
-        b"retry: 10\ndata\n\nretry: x\ndata\n\nretry: -1\ndata\n\nretry: \xc2\xb2\ndata\n\nretry: "
-        + b"9" * 5000
-        + b"\ndata\n\n"
-    )
+    values = [b"10", b"x", b"-1", b"\xc2\xb2", b"9" * 5000]
+    body = b"".join(b"retry: %s\ndata\n\n" % value for value in values)
     assert [event.retry for event in events(body)] == [10, None, None, None, None]
 
 

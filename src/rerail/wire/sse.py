@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-LINE_END: Final = re.compile(rb"\r\n|\n|\r")
+_LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _MARK = b"\xef\xbb\xbf"
 
@@ -61,9 +61,8 @@ class SseParser:
         self._buffer += piece
         found: list[ServerSentEvent] = []
         at = 0
-        for start, end in [
-            match.span() for match in LINE_END.finditer(self._buffer, self._searched)
-        ]:
+        ends = [match.span() for match in _LINE_END.finditer(self._buffer, self._searched)]
+        for start, end in ends:
             if end == len(self._buffer) and self._buffer.endswith(b"\r"):
                 break  # the LF of a CR LF may still come
             found += self._line(bytes(self._buffer[at:start]), end)
