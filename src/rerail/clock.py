@@ -1,11 +1,10 @@
 """The one place where rerail reads a clock; everything else is given the time."""
 
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """One reading of both clocks.
 
     `at` is nanoseconds since the run began (monotonic, never goes back); `wall` is nanoseconds

@@ -5,9 +5,8 @@ Each record and each piece of a body goes through the redactor before the writer
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rerail.capture.switched import TunnelRecord, WebSocketRecord, websocket_extensions
 from rerail.clock import RunClock
 from rerail.errors import TapeWriteFailed
 from rerail.proxy.handler import Route
@@ -29,6 +28,9 @@ from rerail.tape.records import (
 )
 from rerail.tape.writer import BodyWriter, TapeWriter
 from rerail.wire.http1 import Head, request_line
+
+if TYPE_CHECKING:
+    from rerail.capture.switched import TunnelRecord, WebSocketRecord
 
 BACKLOG_LIMIT: Final = 64 << 20
 """Bytes not yet on disk past which reading waits: a slow disk must not fill the memory."""
@@ -82,7 +84,9 @@ class Recorder:
         self.exchanges += 1
         return ExchangeRecord(self, self.exchanges, route, head, framing)
 
-    def tunnel(self, route: Route, why: str) -> TunnelRecord:
+    def tunnel(self, route: Route, why: str) -> "TunnelRecord":
+        from rerail.capture.switched import TunnelRecord
+
         return TunnelRecord(self, route, why)
 
     def connection_failed(
@@ -216,13 +220,15 @@ class ExchangeRecord:
     # Other ends.
 
     def switched(self, head: Head) -> None:
+        from rerail.capture.switched import WebSocketRecord, websocket_extensions
+
         self.reply_head(head, interim=False)
         if (head.get(b"upgrade") or b"").lower() == b"websocket":
             extensions = websocket_extensions(head)
             self._switched = WebSocketRecord(self._recorder, self._id, self._lane, extensions)
         else:
             protocol = (head.get(b"upgrade") or b"another protocol").decode("latin-1")
-            self._switched = TunnelRecord(self._recorder, self._route, f"switched to {protocol}")
+            self._switched = self._recorder.tunnel(self._route, f"switched to {protocol}")
 
     def switched_data(self, sender: Side, data: bytes) -> None:
         if self._switched is not None:

@@ -152,8 +152,11 @@ class Connection:
         while self._fill():
             self._unread.clear()
 
-    def finish_sending(self) -> None:
-        """Send a FIN and go on listening (half-close); for plain connections."""
+    def end_sending(self) -> None:
+        """Send a FIN and go on listening (half-close); TLS has no such state, and is closed."""
+        if isinstance(self._peer, ssl.SSLSocket):
+            self.close()
+            return
         with contextlib.suppress(OSError, ValueError):
             self._peer.shutdown(socket.SHUT_WR)
 

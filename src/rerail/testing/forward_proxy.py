@@ -45,6 +45,18 @@ def forward_proxy(
     return run
 
 
+def relay_to(address: Address) -> Behaviour:
+    """A script that carries bytes to another server and back: on a TLS origin, its TLS end."""
+
+    def run(connection: Connection) -> None:
+        with socket.create_connection(address, CONNECT_SECONDS) as upstream:
+            upstream.settimeout(None)
+            upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _relay(connection, upstream)
+
+    return run
+
+
 def _basic(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
@@ -100,4 +112,4 @@ def _carry_back(connection: Connection, upstream: socket.socket) -> None:
     with contextlib.suppress(ScriptStopped, OSError):
         while data := upstream.recv(READ_SIZE):
             connection.send(data)
-    connection.finish_sending()
+    connection.end_sending()

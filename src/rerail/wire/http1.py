@@ -7,8 +7,9 @@ bytes as they are. It understands just enough to find where a message ends.
 """
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from rerail.tape.records import Framing
 
@@ -17,8 +18,7 @@ LINE_LIMIT: Final = 1 << 14
 TRAILER_LIMIT: Final = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """A start line and its header section.
 
     `raw` is exactly what was sent, the empty line at its end included; `headers` are (name, value)
@@ -49,8 +49,7 @@ class Head:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLine:
+class RequestLine(Struct, frozen=True, gc=False):
     """Method, target and version as sent; `version` is empty for HTTP/0.9."""
 
     method: bytes
@@ -58,8 +57,7 @@ class RequestLine:
     version: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StatusLine:
+class StatusLine(Struct, frozen=True, gc=False):
     """Version, status code and reason phrase as sent; status 0 where there is no number."""
 
     version: bytes
@@ -67,8 +65,7 @@ class StatusLine:
     reason: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class HeadSeen:
+class HeadSeen(Struct, frozen=True):
     """A head is complete; `framing` says how its body will end. `interim` is a 1xx but not 101."""
 
     head: Head
@@ -77,8 +74,7 @@ class HeadSeen:
     raw: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(Struct, frozen=True, gc=False):
     """Body bytes, chunked framing taken off.
 
     `continues`: these bytes belong to the same chunk of the sender as the last event's.
@@ -90,8 +86,7 @@ class Data:
     raw: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True, gc=False):
     """The message is complete. `chunk_lines` and `trailers` as in `rerail.tape.records.Body`."""
 
     framing: Framing
@@ -100,8 +95,7 @@ class End:
     raw: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(Struct, frozen=True, gc=False):
     """From here on the stream is not HTTP, or not any more: `raw` and all that follows is bytes."""
 
     raw: bytes
@@ -367,7 +361,9 @@ class RequestScanner(Scanner):
         elif length is None:
             self._enter_body(head, raw, "none", 0)
         elif length < 0:
-            return self._give_up(data, end - len(raw or head.raw), "a Content-Length that is no number")
+            return self._give_up(
+                data, end - len(raw or head.raw), "a Content-Length that is no number"
+            )
         else:
             self._enter_body(head, raw, "length", length)
         return end
