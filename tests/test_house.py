@@ -1,6 +1,8 @@
 """Rules of the house that no linter knows."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,23 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "rerail"
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.stat().st_size)
 LINES_ALLOWED = 600
+
+NOT_NEEDED_TO_RECORD = (
+    "rich",
+    "pydantic",
+    "jinja2",
+    "h2",
+    "wsproto",
+    "importlib.metadata",
+    "cryptography.x509",
+)
+RECORDING = (
+    "rerail.cli.record",
+    "rerail.capture.recorder",
+    "rerail.proxy.server",
+    "rerail.redact.apply",
+    "rerail.tape.writer",
+)
 
 
 def name_of(path: Path) -> str:
@@ -49,3 +68,13 @@ def test_a_module_begins_with_its_one_idea(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_a_module_is_short_enough_to_be_read(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= LINES_ALLOWED
+
+
+def test_recording_loads_only_what_recording_needs() -> None:
+    script = f"import sys, {', '.join(RECORDING)}\nprint(*sys.modules, sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True, timeout=60
+    )
+    loaded = set(done.stdout.split())
+    assert set(RECORDING) <= loaded
+    assert not loaded & set(NOT_NEEDED_TO_RECORD)
