@@ -1,5 +1,6 @@
 """A request and everything that answers it, joined by `exchange_id`. Knows nothing of meaning."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rerail.tape.reader import Tape, UnfinishedBody
@@ -40,12 +41,17 @@ class Exchange:
 
 def exchanges(tape: Tape) -> list[Exchange]:
     """All exchanges, in the order of their requests. Raises TapeAltered."""
+    return joined(tape.events(), tape.unfinished())
+
+
+def joined(events: Iterable[Event], unfinished: Iterable[UnfinishedBody] = ()) -> list[Exchange]:
+    """The exchanges that these events tell of: of a damaged tape, those that can be read."""
     found: dict[int, _Gathered] = {}
-    for event in tape.events():
+    for event in events:
         exchange_id = getattr(event, "exchange_id", 0)
         if exchange_id:
             found.setdefault(exchange_id, _Gathered(exchange_id)).take(event)
-    for body in tape.unfinished():
+    for body in unfinished:
         if body.exchange_id in found:
             found[body.exchange_id].unfinished = body
     return [gathered.exchange() for gathered in found.values()]
