@@ -191,5 +191,7 @@ class _Agent:
 
 def _vocabulary(random: Random) -> list[str]:
     """Made-up words, short ones first: the common ones of a language are short."""
-    words = {"".join(random.choices(_SYLLABLES, k=random.choice((1, 2, 2, 3)))) for _ in range(9000)}
+    words = {
+        "".join(random.choices(_SYLLABLES, k=random.choice((1, 2, 2, 3)))) for _ in range(9000)
+    }
     return sorted(words, key=lambda word: (len(word) // 3, word))[:4000]

@@ -50,7 +50,7 @@ def offer(turn, by_schema):
                 for name, (about, _) in TOOLS.items()
             ]
         }
-    calm = {"temperature": 0.3, "max_completion_tokens": 100}
+    calm = {"temperature": 0.3, "max_completion_tokens": 80}
     if turn > len(TOOLS):
         return calm
     name = list(TOOLS)[turn - 1]
