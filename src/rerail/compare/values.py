@@ -117,11 +117,18 @@ def show(value: Value) -> str:
     if isinstance(value, bytes):
         return value.decode()
     try:
-        return _NUMBER.sub(
-            r"\1", json.dumps(value, ensure_ascii=False, default=_marked, separators=(", ", ": "))
-        )
+        return json_text(value)
     except RecursionError:
         return "(nested too deeply to be shown)"
+
+
+def json_text(value: Value, *, indent: int | None = None) -> str:
+    """A value as JSON, numbers as they were written. Raises RecursionError where it is too deep."""
+    separators = (", ", ": ") if indent is None else (",", ": ")
+    text = json.dumps(
+        value, ensure_ascii=False, default=_marked, separators=separators, indent=indent
+    )
+    return _NUMBER.sub(r"\1", text)
 
 
 def _marked(number: object) -> str:
