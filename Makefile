@@ -13,7 +13,7 @@ $(VENV)/ready: pyproject.toml tools/install-dev
 	touch $@
 
 demo: $(VENV)/ready        ## record a real agent, replay it offline, see a changed prompt diverge
-	@$(if $(filter local,$(MODEL)),$(BIN)/python -m pip install --quiet '.[local-model]',true)
+	@$(if $(filter local,$(MODEL)),tools/install-local-model $(BIN)/python,true)
 	@$(BIN)/rerail demo --model $(MODEL)
 
 test: lint                 ## the suite that CI runs

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rerail.testing.ca import CertificateAuthority
-from rerail.testing.forward_proxy import forward_proxy
+from rerail.testing.forward_proxy import forward_proxy, relay_to
 from rerail.testing.origin import Origin
 from rerail.testing.replies import echo, serve
 
@@ -61,3 +61,20 @@ def test_an_origin_that_is_not_there_is_a_bad_gateway(start_origin: Start) -> No
     assert status("--proxy", proxy.url, "http://gone.example/") == "502 000"
     with pytest.raises(subprocess.CalledProcessError):
         curl("--proxy", proxy.url, "--proxytunnel", "http://gone.example/")
+
+
+def test_a_relay_is_the_tls_end_of_a_plain_server(
+    start_origin: Start, authority: CertificateAuthority, authority_file: Path
+) -> None:
+    plain = start_origin(serve(echo))
+    front = start_origin(relay_to(plain.address), tls=authority.leaf("127.0.0.1"))
+    assert '"target": "/x"' in curl("--cacert", str(authority_file), front.url + "/x")
+    assert plain.connections == 1
+
+
+def test_a_relay_to_nowhere_just_closes(start_origin: Start) -> None:
+    gone = Origin([b""])
+    gone.close()
+    front = start_origin(relay_to(gone.address))
+    with pytest.raises(subprocess.CalledProcessError):
+        curl(front.url)

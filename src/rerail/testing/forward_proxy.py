@@ -49,7 +49,11 @@ def relay_to(address: Address) -> Behaviour:
     """A script that carries bytes to another server and back: on a TLS origin, its TLS end."""
 
     def run(connection: Connection) -> None:
-        with socket.create_connection(address, CONNECT_SECONDS) as upstream:
+        try:
+            upstream = socket.create_connection(address, CONNECT_SECONDS)
+        except OSError as error:
+            raise ScriptStopped from error
+        with upstream:
             upstream.settimeout(None)
             upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             _relay(connection, upstream)

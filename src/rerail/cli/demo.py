@@ -1,0 +1,43 @@
+"""`rerail demo`: the main job, end to end, on a model of its own."""
+
+import importlib.util
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from rerail.errors import UserError
+
+
+class DemoNotInstalled(UserError):
+    """The demo's agent needs a package that rerail itself does not."""
+
+
+@click.command()
+@click.option(
+    "--model",
+    type=click.Choice(["simulated", "local"]),
+    default="simulated",
+    show_default=True,
+    help="A simulated model, or a small real one on this machine.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="rerail-demo",
+    show_default=True,
+    help="Where the agent and the tapes go.",
+)
+def demo(model: Literal["simulated", "local"], folder: Path) -> int:
+    """Record a small real agent, replay it offline, and see a changed prompt diverge.
+
+    Everything is run on this machine, and each command is shown, so that you can type it yourself.
+    """
+    if importlib.util.find_spec("openai") is None:
+        raise DemoNotInstalled(
+            "the demo's agent uses the `openai` package, which is not installed",
+            hint="pip install 'rerail[demo]'",
+        )
+    from rerail.testing.demo.tour import Tour
+
+    return 0 if Tour(folder, model, click.echo).walk() else 1

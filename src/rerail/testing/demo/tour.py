@@ -1,0 +1,234 @@
+"""The demo's story: a night run is recorded, replayed offline, and replayed with a changed prompt.
+
+Each step is a command that the user can type; the tour runs it as a process of its own and looks
+at its exit status. It must not know how recording and replaying work.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Final
+
+from rerail.errors import UsageProblem
+from rerail.testing.ca import CertificateAuthority
+from rerail.testing.demo.desk import CUSTOMERS, RIGHT, TICKET
+from rerail.testing.demo.stage import TITLES, Kind, Stage, stage
+
+ATTEMPTS: Final[dict[Kind, int]] = {"simulated": 5, "local": 1}
+"""Runs recorded until one files the ticket wrongly; the local model takes its time."""
+
+CHANGED: Final = "rule-strict.txt"
+KEY: Final = "sk-demo-0123456789abcdef"
+AUTHORITY: Final = "authority.pem"
+
+Say = Callable[[str], None]
+
+
+class Tour:
+    """One walk through the demo, in a folder of its own.
+
+    Args:
+        folder: Made where it does not exist; the agent, the tapes and the report go there.
+        kind: Which model the agent runs on.
+        say: Where a line of the story goes.
+
+    Raises:
+        UsageProblem: The folder holds something else.
+    """
+
+    def __init__(self, folder: Path, kind: Kind, say: Say) -> None:
+        self._folder = folder
+        self._kind = kind
+        self._say = say
+        self._bin = Path(sys.executable).parent
+        self._python = Path(sys.executable).name
+        self._failures: list[str] = []
+
+    def walk(self) -> bool:
+        """Go through the whole story; whether every step went as it should."""
+        self._say(f"rerail demo, on {TITLES[self._kind]}")
+        authority = CertificateAuthority("rerail demo")
+        with stage(self._kind, authority) as servers:
+            self._prepare(authority)
+            self._introduce(servers)
+            tape = self._record(servers)
+        if tape is not None:
+            told = self._report.read_text() if self._report.exists() else ""
+            self._replay(tape, servers, told)
+            self._replay_changed(tape, servers)
+            self._look_next(tape)
+        for failure in self._failures:
+            self._say(f"\nThis did not go as it should: {failure}")
+        return not self._failures
+
+    # -- the steps ------------------------------------------------------------------------------
+
+    def _prepare(self, authority: CertificateAuthority) -> None:
+        """Copy the agent out; a file that is there already is the user's, and stays."""
+        folder = self._folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()) and not (folder / "agent.py").exists():
+                raise UsageProblem(
+                    f"the folder `{folder}` holds something else",
+                    hint="name another one: `rerail demo --folder DIR`",
+                )
+            for source in _job():
+                if not (folder / source.name).exists():
+                    (folder / source.name).write_bytes(source.read_bytes())
+            (folder / "runs").mkdir(mode=0o700, exist_ok=True)
+            authority.write(folder / AUTHORITY)
+        except OSError as error:
+            raise UsageProblem(
+                f"cannot write the demo into `{folder}`: {error.strerror}",
+                hint="name another folder: `rerail demo --folder DIR`",
+            ) from error
+
+    def _introduce(self, servers: Stage) -> None:
+        names = list(servers.names)
+        self._say(
+            f"\nThe agent is {self._folder}/agent.py: it files ticket {TICKET} under the customer"
+            f" that it came from.\nIt calls {', '.join(names[:-1])} and {names[-1]}; all of these"
+            " are servers on this machine.\nWhat is run below you can type, too:\n"
+        )
+        self._say(f"   $ cd {shlex.quote(str(self._folder))}")
+        if shutil.which("rerail") != str(self._bin / "rerail"):
+            self._say(f'   $ export PATH="{self._bin}:$PATH"')
+        self._say(f"   $ export OPENAI_API_KEY={KEY} SSL_CERT_FILE={AUTHORITY}")
+
+    def _record(self, servers: Stage) -> Path | None:
+        self._say("\n1. At night the task runs, and everything it asks and is told is kept.")
+        reach = [
+            f"--resolve={name}:443={host}:{port}" for name, (host, port) in servers.names.items()
+        ]
+        keep = [f"-e{name}={value}" for name, value in servers.variables.items()]
+        for attempt in range(1, ATTEMPTS[self._kind] + 1):
+            tape = self._new_tape()
+            name = str(tape.relative_to(self._folder))
+            task = [f"--task={TICKET}", *keep, *reach, "--", *self._agent(servers)]
+            status = self._run(["rerail", "record", "-o", name, *task])
+            if status != 0 or not tape.exists():
+                self._failures.append(f"recording ended with status {status}")
+                return None
+            filed = servers.desk.filed.get(TICKET)
+            self._say(_verdict(filed, last=attempt == ATTEMPTS[self._kind]))
+            if filed != RIGHT:
+                break
+        return tape
+
+    def _replay(self, tape: Path, servers: Stage, told: str) -> None:
+        self._say(
+            "\n2. In the morning it is replayed. The model and the tools are stopped: nothing below"
+            " can reach them,\n   and it costs nothing, however often it is done."
+        )
+        reached = servers.desk.origin.connections
+        self._report.unlink(missing_ok=True)
+        status = self._run(["rerail", "replay", str(tape.relative_to(self._folder))])
+        if status != 0:
+            self._failures.append(f"replaying ended with status {status}, not 0")
+        elif self._report.exists() and self._report.read_text() != told:
+            self._failures.append("the replayed agent wrote another report")
+        else:
+            self._say("   The same run to the letter, as often as you like.")
+        assert servers.desk.origin.connections == reached
+
+    def _replay_changed(self, tape: Path, servers: Stage) -> None:
+        self._say(
+            f"\n3. A stricter rule might have helped ({CHANGED}). The same run, with the prompt"
+            " changed at turn 3:"
+        )
+        name = str(tape.relative_to(self._folder))
+        agent = [*self._agent(servers), "--rule", CHANGED]
+        status = self._run(["rerail", "replay", name, "--", *agent])
+        if status != 1:
+            self._failures.append(f"the changed agent's replay ended with status {status}, not 1")
+        else:
+            self._say(
+                "   That is where the changed agent stops following the night's run: what the model"
+                " would say\n   to the new prompt is not on the tape."
+            )
+
+    def _look_next(self, tape: Path) -> None:
+        name = shlex.quote(str(tape.relative_to(self._folder)))
+        self._say(f"\nThe tapes are in {self._folder}/runs. What to look at next:\n")
+        for command, about in (
+            (f"rerail show {name}", "what was asked and told"),
+            (f"rerail show {name} --steps", "the model calls"),
+            (f"rerail show {name} r3", "the third request, whole"),
+            (f"rerail verify {name}", "that nothing on it was changed"),
+            ("rerail replay", "the newest tape again; edit agent.py or rule.txt before"),
+        ):
+            self._say(f"   $ {command:<40} # {about}")
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    @property
+    def _report(self) -> Path:
+        return self._folder / "report.md"
+
+    def _agent(self, servers: Stage) -> list[str]:
+        return [self._python, "agent.py", *servers.arguments]
+
+    def _new_tape(self) -> Path:
+        number = 1
+        while (tape := self._folder / "runs" / f"night-{number}.tape").exists():
+            number += 1
+        return tape
+
+    def _run(self, command: Sequence[str]) -> int:
+        """Show a command and run it, its output being the user's."""
+        self._say(f"\n   $ {_wrapped(command)}\n")
+        sys.stdout.flush()
+        program = [str(self._bin / "rerail")]
+        if not Path(program[0]).exists():
+            program = [sys.executable, "-m", "rerail.cli"]
+        done = subprocess.run(
+            [*program, *command[1:]], cwd=self._folder, env=self._environment(), check=False
+        )
+        sys.stdout.flush()
+        self._say("")
+        return done.returncode
+
+    def _environment(self) -> dict[str, str]:
+        """The user's environment, less what would lead the agent elsewhere."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.lower().endswith("_proxy") and not name.startswith(("OPENAI_", "AGENT_"))
+        }
+        path = f"{self._bin}{os.pathsep}{kept.get('PATH', os.defpath)}"
+        return kept | {"PATH": path, "OPENAI_API_KEY": KEY, "SSL_CERT_FILE": AUTHORITY}
+
+
+def _job() -> Iterator[Traversable]:
+    for source in (resources.files(__package__) / "job").iterdir():
+        if source.name.endswith((".py", ".txt")):
+            yield source
+
+
+def _verdict(filed: str | None, *, last: bool) -> str:
+    names = {customer["customer_id"]: customer["name"] for customer in CUSTOMERS}
+    if filed is None:
+        return f"   Ticket {TICKET} was filed under nobody. That is the odd run of the night."
+    place = f"   Ticket {TICKET} was filed under {filed} ({names[filed]})"
+    if filed != RIGHT:
+        return f"{place}; it came from {RIGHT} ({names[RIGHT]}). That is the odd run of the night."
+    if last:
+        return f"{place}, and rightly so; this night nothing odd happened."
+    return f"{place}, and rightly so. The next run of the same task:"
+
+
+def _wrapped(command: Sequence[str]) -> str:
+    """A command as one would type it, continued over lines where it is long."""
+    lines = [""]
+    for word in map(shlex.quote, command):
+        if len(lines[-1]) + len(word) > 88:
+            lines.append("    ")
+        lines[-1] += f"{' ' if lines[-1].strip() else ''}{word}"
+    return " \\\n   ".join(lines)
