@@ -37,17 +37,19 @@ class Tour:
         folder: Made where it does not exist; the agent, the tapes and the report go there.
         kind: Which model the agent runs on.
         say: Where a line of the story goes.
+        program: What `rerail` is; by default the one that is installed beside this Python.
 
     Raises:
         UsageProblem: The folder holds something else.
     """
 
-    def __init__(self, folder: Path, kind: Kind, say: Say) -> None:
+    def __init__(self, folder: Path, kind: Kind, say: Say, *, program: Sequence[str] = ()) -> None:
         self._folder = folder
         self._kind = kind
         self._say = say
         self._bin = Path(sys.executable).parent
         self._python = Path(sys.executable).name
+        self._program = list(program) or _installed(self._bin)
         self._failures: list[str] = []
 
     def walk(self) -> bool:
@@ -185,11 +187,11 @@ class Tour:
         """Show a command and run it, its output being the user's."""
         self._say(f"\n   $ {_wrapped(command)}\n")
         sys.stdout.flush()
-        program = [str(self._bin / "rerail")]
-        if not Path(program[0]).exists():
-            program = [sys.executable, "-m", "rerail.cli"]
         done = subprocess.run(
-            [*program, *command[1:]], cwd=self._folder, env=self._environment(), check=False
+            [*self._program, *command[1:]],
+            cwd=self._folder,
+            env=self._environment(),
+            check=False,
         )
         sys.stdout.flush()
         self._say("")
@@ -210,6 +212,11 @@ def _job() -> Iterator[Traversable]:
     for source in (resources.files(__package__) / "job").iterdir():
         if source.name.endswith((".py", ".txt")):
             yield source
+
+
+def _installed(bin_folder: Path) -> list[str]:
+    script = bin_folder / "rerail"
+    return [str(script)] if script.exists() else [sys.executable, "-m", "rerail.cli"]
 
 
 def _verdict(filed: str | None, *, last: bool) -> str:

@@ -1,0 +1,116 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from rerail.errors import UsageProblem
+from rerail.testing.demo.tour import Tour
+
+STAND_IN = """
+import os, pathlib, subprocess, sys
+from rerail.testing.forward_proxy import forward_proxy
+from rerail.testing.origin import Origin
+verb, arguments = sys.argv[1], sys.argv[2:]
+pathlib.Path("log").open("a").write(f"{verb} {' '.join(arguments)}\\n")
+if verb == "replay":
+    if "--" in arguments:
+        sys.exit(int(os.environ["STAND_IN_CHANGED"]))
+    pathlib.Path("report.md").write_text(pathlib.Path("kept.md").read_text())
+    sys.exit(int(os.environ["STAND_IN_REPLAY"]))
+if os.environ["STAND_IN_RECORD"] != "0":
+    sys.exit(int(os.environ["STAND_IN_RECORD"]))
+tape, command = arguments[1], arguments[arguments.index("--") + 1 :]
+resolve = {}
+for item in arguments:
+    if item.startswith("--resolve="):
+        name, _, place = item.removeprefix("--resolve=").partition("=")
+        host, _, port = place.partition(":")
+        resolve[name.partition(":")[0], 443] = (host, int(port))
+with Origin(forward_proxy(resolve=resolve)) as proxy:
+    done = subprocess.run(command, env={**os.environ, "HTTPS_PROXY": proxy.url})
+pathlib.Path(tape).write_text("a tape")
+pathlib.Path("kept.md").write_text(pathlib.Path("report.md").read_text())
+sys.exit(done.returncode)
+"""
+
+
+def walk(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    record: int = 0,
+    replay: int = 0,
+    changed: int = 1,
+) -> tuple[bool, str]:
+    script = folder.parent / "stand_in.py"
+    script.write_text(STAND_IN)
+    for name, status in (("RECORD", record), ("REPLAY", replay), ("CHANGED", changed)):
+        monkeypatch.setenv(f"STAND_IN_{name}", str(status))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    said: list[str] = []
+    tour = Tour(folder, "simulated", said.append, program=[sys.executable, str(script)])
+    return tour.walk(), "\n".join(said)
+
+
+def test_the_story_is_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "demo"
+    well, said = walk(folder, monkeypatch)
+    assert well, said
+    assert "simulated model" in said.splitlines()[0]
+    log = (folder / "log").read_text().splitlines()
+    tape = f"runs/night-{len(log) - 2}.tape"
+    assert log[-3].startswith(f"record -o {tape} --task=1841 -eAGENT_MODEL=")
+    assert "--resolve=api.openai.com:443=127.0.0.1:" in log[-3]
+    assert log[-2] == f"replay {tape}"
+    assert log[-1].startswith(f"replay {tape} -- ")
+    assert log[-1].endswith("agent.py --rule rule-strict.txt")
+    assert f"rerail replay {tape}" in said
+    assert (folder / "runs").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("statuses", "complaint"),
+    [
+        ({"record": 125}, "recording ended with status 125"),
+        ({"replay": 1}, "replaying ended with status 1, not 0"),
+        ({"changed": 0}, "the changed agent's replay ended with status 0, not 1"),
+    ],
+)
+def test_a_step_that_goes_wrong_is_said(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    statuses: dict[str, int],
+    complaint: str,
+) -> None:
+    well, said = walk(tmp_path / "demo", monkeypatch, **statuses)
+    assert not well
+    assert complaint in said
+
+
+def test_a_second_demo_keeps_the_users_changes_and_the_first_tapes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "demo"
+    walk(folder, monkeypatch, replay=0)
+    first = sorted((folder / "runs").iterdir())
+    (folder / "rule.txt").write_text("File it, please.\n")
+    well, _ = walk(folder, monkeypatch)
+    assert well
+    assert (folder / "rule.txt").read_text() == "File it, please.\n"
+    assert sorted((folder / "runs").iterdir())[: len(first)] == first
+    assert len(list((folder / "runs").iterdir())) > len(first)
+
+
+def test_a_folder_with_something_else_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(UsageProblem, match="something else"):
+        Tour(tmp_path, "simulated", lambda line: None).walk()
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageProblem, match="cannot write the demo"):
+        Tour(tmp_path / "file" / "demo", "simulated", lambda line: None).walk()
