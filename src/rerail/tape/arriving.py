@@ -11,7 +11,7 @@ from typing import Final
 from rerail.tape import form
 from rerail.tape.blobs import BlobKeeper
 from rerail.tape.chunks import ChunkTable
-from rerail.tape.frames import FrameError, FrameReader, compressed
+from rerail.tape.frames import compressed, undo
 from rerail.tape.records import Side
 from rerail.tape.storage import Storage
 
@@ -97,15 +97,13 @@ class ArrivingBodies:
         if not body.waiting:
             return
         content = b"".join(body.waiting)
-        codec, data = _part_data(content)
         self._storage.add_part(
             body.number * form.PARTS_PER_BODY + body.parts,
             body.exchange_id,
             body.side,
             len(content),
-            codec,
             body.chunks.encoded(),
-            data,
+            _part_data(content),
         )
         body.parts += 1
         self._forget_waiting(body)
@@ -116,18 +114,14 @@ class ArrivingBodies:
             body.waiting, body.waiting_size, body.chunks = [], 0, ChunkTable()
 
 
-def undo_part(size: int, codec: int, data: bytes) -> bytes:
+def undo_part(size: int, data: bytes) -> bytes:
     """The content of one part. Raises FrameError (a ValueError) where it is damaged."""
-    content = FrameReader().piece(data, size) if codec == form.ZSTD else data
-    if len(content) != size:
-        raise FrameError("a part has another size than it says")
-    return content
+    return data if len(data) == size else undo(data, size)
 
 
-def _part_data(content: bytes) -> tuple[int, bytes]:
-    """The codec and data of a part; only larger ones are worth the trouble."""
-    if len(content) >= _WORTH_TRYING:
-        data = compressed(content, level=_LEVEL)
-        if len(data) < len(content):
-            return form.ZSTD, data
-    return form.RAW, content
+def _part_data(content: bytes) -> bytes:
+    """A part's data: a frame of its own if that is smaller, else the content as it is."""
+    if len(content) < _WORTH_TRYING:
+        return content
+    data = compressed(content, level=_LEVEL)
+    return data if len(data) < len(content) else content

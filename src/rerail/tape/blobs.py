@@ -1,7 +1,8 @@
-"""Evidence on its way to the file: each content once, compressed against what its lane said before.
+"""Evidence on its way to the file: each content once, and of it only what is new in its lane.
 
 A lane is the series of bodies in which each repeats most of the one before (the requests to one
-endpoint). Its bodies are pieces of one growing frame. Knows no queue and no thread.
+endpoint). Of each body, the bytes that begin and end the one before are only counted; what is left
+in the middle becomes the next piece of the lane's frame. Knows no queue and no thread.
 """
 
 from collections import OrderedDict
@@ -10,29 +11,39 @@ from typing import Final
 
 from rerail.tape import form
 from rerail.tape.frames import FrameWriter, compressed
+from rerail.tape.likeness import common_head, common_tail
 from rerail.tape.storage import Storage
 
-_LEVEL: Final = 3
 _LANES_BYTES: Final = 32 << 20
 _SMALLEST_WINDOW_LOG: Final = 18
 _LARGEST_WINDOW_LOG: Final = 24
-_LARGEST_TABLE_LOG: Final = 18
-_BLOCK: Final = 128 << 10
 _DIGESTS_KEPT: Final = 100_000
 
 
 @dataclass(slots=True)
 class _Lane:
+    """A growing frame: its number, its blobs, and the last body in it."""
+
+    number: int
     frame: FrameWriter
-    last_blob: int
-    memory: int
+    blobs: list[int]
+    last: bytes = b""
+
+    @property
+    def memory(self) -> int:
+        return self.frame.memory + len(self.last)
 
 
 class BlobKeeper:
-    """Puts bodies into `blob` rows. Remembers a bounded number of lanes and of digests."""
+    """Puts bodies into `blob` rows. Remembers a bounded number of lanes and of digests.
+
+    `in_a_hurry` is set by whoever gives the work: frames are then left as they have grown.
+    """
 
     def __init__(self, storage: Storage) -> None:
+        self.in_a_hurry = False
         self._storage = storage
+        self._ids = 0
         self._lanes: OrderedDict[str, _Lane] = OrderedDict()
         self._memory = 0
         self._known: OrderedDict[bytes, None] = OrderedDict()
@@ -45,59 +56,67 @@ class BlobKeeper:
         """Store `content` unless it is there already."""
         if digest in self._known:
             return
-        if lane and content:
+        if lane:
             self._keep_in_lane(digest, content, lane)
         else:
-            self._keep_alone(digest, content)
-        self._remember(digest)
+            number = self._next_id(digest)
+            self._storage.add_blob(number, digest, len(content), number, 0, 0, compressed(content))
 
     def keep_parts(self, digest: bytes, size: int, body: int) -> None:
         """Say that the content with this digest is what the body's parts hold."""
-        self._storage.add_blob(digest, size, form.PARTS, body, None)
-        self._remember(digest)
+        self._storage.add_blob_in_parts(self._next_id(digest), digest, size, body)
 
-    def _keep_alone(self, digest: bytes, content: bytes) -> None:
-        data = compressed(content, level=_LEVEL)
-        if len(data) < len(content):
-            self._storage.add_blob(digest, len(content), form.ZSTD, None, data)
-        else:
-            self._storage.add_blob(digest, len(content), form.RAW, None, content)
+    def finish(self) -> None:
+        """Pack the frames that are still growing."""
+        while self._lanes:
+            self._end_lane(next(iter(self._lanes)))
 
     def _keep_in_lane(self, digest: bytes, content: bytes, name: str) -> None:
         lane = self._lanes.get(name)
-        if lane is None or _is_used_up(lane.frame, len(content)):
-            lane = self._new_lane(name, len(content))
+        number = self._next_id(digest)
+        head = common_head(lane.last, content) if lane else 0
+        tail = common_tail(lane.last[head:], content[head:]) if lane else 0
+        if lane is None or _is_used_up(lane.frame, len(content) - head - tail):
+            lane, head, tail = self._new_lane(name, number, len(content)), 0, 0
+        middle = content[head : len(content) - tail]
+        self._memory -= lane.memory
+        data = lane.frame.piece(middle) if middle else b""
+        lane.blobs.append(number)
+        lane.last = content
+        self._memory += lane.memory
+        self._storage.add_blob(number, digest, len(content), lane.number, head, tail, data)
         self._lanes.move_to_end(name)
-        base = lane.last_blob or None
-        data = lane.frame.piece(content)
-        lane.last_blob = self._storage.add_blob(digest, len(content), form.ZSTD, base, data)
+        while self._memory > _LANES_BYTES and len(self._lanes) > 1:
+            self._end_lane(next(iter(self._lanes)))
 
-    def _new_lane(self, name: str, size: int) -> _Lane:
-        old = self._lanes.pop(name, None)
-        if old is not None:
-            self._memory -= old.memory
-        window_log = (4 * size).bit_length()
-        window_log = min(max(window_log, _SMALLEST_WINDOW_LOG), _LARGEST_WINDOW_LOG)
-        table_log = min(window_log - 2, _LARGEST_TABLE_LOG)
-        frame = FrameWriter(window_log=window_log, table_log=table_log, level=_LEVEL)
-        lane = _Lane(frame, 0, frame.window + 2 * _BLOCK + (8 << table_log))
+    def _new_lane(self, name: str, number: int, size: int) -> _Lane:
+        if name in self._lanes:
+            self._end_lane(name)
+        window_log = min(max((2 * size).bit_length(), _SMALLEST_WINDOW_LOG), _LARGEST_WINDOW_LOG)
+        lane = _Lane(number, FrameWriter(window_log), [])
         self._lanes[name] = lane
         self._memory += lane.memory
-        while self._memory > _LANES_BYTES and len(self._lanes) > 1:
-            _, oldest = self._lanes.popitem(last=False)
-            self._memory -= oldest.memory
         return lane
 
-    def _remember(self, digest: bytes) -> None:
+    def _end_lane(self, name: str) -> None:
+        lane = self._lanes.pop(name)
+        self._memory -= lane.memory
+        data = None if self.in_a_hurry else lane.frame.packed()
+        if data is not None:
+            self._storage.pack_blobs(lane.blobs, data)
+
+    def _next_id(self, digest: bytes) -> int:
+        self._ids += 1
         self._known[digest] = None
         if len(self._known) > _DIGESTS_KEPT:
             self._known.popitem(last=False)
+        return self._ids
 
 
 def _is_used_up(frame: FrameWriter, size: int) -> bool:
-    """Whether the next body of `size` bytes is better off in a new frame."""
+    """Whether what is new in the next body, `size` bytes, is better off in a new frame."""
     return (
-        frame.pieces >= form.LINKS_PER_FRAME
+        frame.pieces >= form.BLOBS_PER_FRAME
         or frame.content >= form.FRAME_CONTENT
         or size > frame.window
     )

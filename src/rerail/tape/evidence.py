@@ -1,10 +1,11 @@
 """Evidence on a tape, by digest: finds its row, undoes its frame, checks the digest. Never writes.
 
-Nothing in a row is believed: sizes and chains have limits, and the digest of what comes out is what
+Nothing in a row is believed: sizes and frames have limits, and the digest of what comes out is what
 counts.
 """
 
 import sqlite3
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,12 +26,29 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class BlobRow:
-    """Where a content is; `base` is the blob before it in its frame, or the body in whose parts."""
+    """Where a content is: in the parts of a body, or in a frame, some of it being the same as in
+    the blob before (`head` bytes at the beginning, `tail` at the end)."""
 
     id: int
     size: int
-    codec: int
-    base: int | None
+    body: int | None
+    frame: int | None
+    head: int
+    tail: int
+
+    @property
+    def middle(self) -> int:
+        """How many bytes of this blob are in the frame."""
+        return self.size - self.head - self.tail
+
+
+@dataclass(slots=True)
+class _OpenFrame:
+    """A frame undone so far: the rows used, and the content of the last of them."""
+
+    reader: FrameReader
+    done: int = 0
+    content: bytes = b""
 
 
 class Evidence:
@@ -38,17 +56,16 @@ class Evidence:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._rows: dict[int, BlobRow] = {}
-        self._by_digest: dict[bytes, int] = {}
+        self._by_digest: dict[bytes, BlobRow] = {}
+        self._in_frame: dict[int, list[BlobRow]] = {}
         self._last = 0
-        self._frames: OrderedDict[int, FrameReader] = OrderedDict()
+        self._open: OrderedDict[int, _OpenFrame] = OrderedDict()
 
     def find(self, digest: bytes) -> BlobRow | None:
         """The row of a content, or None. Rows of a tape being written are found as they come."""
         if digest not in self._by_digest:
             self._read_rows()
-        found = self._by_digest.get(digest)
-        return None if found is None else self._rows[found]
+        return self._by_digest.get(digest)
 
     def digests(self) -> list[bytes]:
         """All contents, in the order in which they came."""
@@ -58,7 +75,7 @@ class Evidence:
     def bodies_in_parts(self) -> set[int]:
         """The numbers of the bodies whose parts are a complete content."""
         self._read_rows()
-        return {row.base or 0 for row in self._rows.values() if row.codec == form.PARTS}
+        return {row.body for row in self._by_digest.values() if row.body is not None}
 
     def pieces(self, digest: bytes, row: BlobRow) -> Iterator[bytes]:
         """The content, piece by piece; raises Damaged at the latest at its end."""
@@ -74,81 +91,94 @@ class Evidence:
         """The content of a body's parts, in order. Raises Damaged where one is missing or torn."""
         first = body * form.PARTS_PER_BODY
         upcoming, end = first, first + form.PARTS_PER_BODY
-        sql = "SELECT id, size, codec, data FROM part WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        sql = "SELECT id, size, data FROM part WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
         while rows := self._connection.execute(sql, (upcoming, end, _PARTS_AT_ONCE)).fetchall():
-            for part_id, size, codec, data in rows:
+            for part_id, size, data in rows:
                 if part_id != upcoming:
                     raise Damaged("one of its parts is missing")
-                yield _undone_part(size, codec, data)
+                yield _undone_part(size, data)
                 upcoming += 1
 
     def _read_rows(self) -> None:
-        sql = "SELECT id, digest, size, codec, base FROM blob WHERE id > ? ORDER BY id"
-        for blob_id, digest, size, codec, base in self._connection.execute(sql, (self._last,)):
-            self._last = blob_id
-            if isinstance(digest, bytes) and isinstance(size, int) and _is_link(base):
-                self._rows[blob_id] = BlobRow(blob_id, size, codec, base)
-                self._by_digest.setdefault(digest, blob_id)
+        sql = "SELECT id, digest, size, body, frame, head, tail FROM blob WHERE id > ? ORDER BY id"
+        for number, digest, *place in self._connection.execute(sql, (self._last,)):
+            self._last = number
+            row = _row(number, *place)
+            if row is None or not isinstance(digest, bytes):
+                continue
+            self._by_digest.setdefault(digest, row)
+            if row.frame is not None:
+                self._in_frame.setdefault(row.frame, []).append(row)
 
     def _raw_pieces(self, row: BlobRow) -> Iterator[bytes]:
-        if row.codec == form.PARTS and row.base is not None:
-            yield from self.parts(row.base)
-            return
-        if not 0 <= row.size <= form.BLOB_SIZE:
-            raise Damaged("its size is out of bounds")
-        if row.codec == form.RAW:
-            yield self._data(row.id)
-        elif row.codec == form.ZSTD:
-            yield self._from_frame(row)
-        else:
-            raise Damaged("its codec is unknown")
+        if row.body is not None:
+            yield from self.parts(row.body)
+        elif row.frame is not None:
+            try:
+                yield self._from_frame(row.frame, row)
+            except FrameError:
+                yield self._from_frame_anew(row.frame, row)
 
-    def _from_frame(self, row: BlobRow) -> bytes:
+    def _from_frame(self, number: int, row: BlobRow) -> bytes:
         """Undo the frame up to this row, going on from where it was undone last if possible."""
-        chain, reader = [row], None
-        while (base := chain[-1].base) is not None:
-            reader = self._frames.pop(base, None)
-            if reader is not None:
-                break
-            before = self._rows.get(base)
-            if before is None or before.id >= chain[-1].id or len(chain) >= form.LINKS_PER_FRAME:
-                raise Damaged("the blob it builds on is missing")
-            chain.append(before)
-        reader = reader or FrameReader()
-        content = b""
-        for link in reversed(chain):
-            content = self._undo(reader, link)
-        self._frames[row.id] = reader
-        if len(self._frames) > _FRAMES_OPEN:
-            self._frames.popitem(last=False)
-        return content
+        rows = self._in_frame[number]
+        place = bisect_right(rows, row.id, key=lambda other: other.id)
+        if place > form.BLOBS_PER_FRAME:
+            raise Damaged("its frame is longer than allowed")
+        frame = self._open.pop(number, None)
+        if frame is None or frame.done >= place:
+            frame = _OpenFrame(FrameReader())
+        wanted = rows[frame.done : place]
+        for data in self._data(number, wanted[0].id, row.id):
+            frame.reader.give(data)
+        for step in wanted:
+            frame.content = _put_together(frame.content, step, frame.reader)
+            frame.done += 1
+        self._open[number] = frame
+        if len(self._open) > _FRAMES_OPEN:
+            self._open.popitem(last=False)
+        return frame.content
 
-    def _undo(self, reader: FrameReader, row: BlobRow) -> bytes:
-        if not 0 <= row.size <= form.BLOB_SIZE:
-            raise Damaged("the size of a blob it builds on is out of bounds")
+    def _from_frame_anew(self, number: int, row: BlobRow) -> bytes:
+        """A frame is packed when it ends, under the eyes of who reads a tape being written."""
         try:
-            return reader.piece(self._data(row.id), row.size)
+            return self._from_frame(number, row)
         except FrameError as error:
             raise Damaged(str(error)) from error
 
-    def _data(self, blob_id: int) -> bytes:
-        sql = "SELECT data FROM blob WHERE id = ?"
-        found = self._connection.execute(sql, (blob_id,)).fetchone()
-        if found is None or not isinstance(found[0], bytes):
-            raise Damaged("its data is missing")
-        return found[0]
+    def _data(self, frame: int, first: int, last: int) -> list[bytes]:
+        sql = "SELECT data FROM blob WHERE id >= ? AND id <= ? AND frame = ? ORDER BY id"
+        rows = self._connection.execute(sql, (first, last, frame)).fetchall()
+        return [data for [data] in rows if isinstance(data, bytes)]
 
 
-def _is_link(base: object) -> bool:
-    return base is None or isinstance(base, int)
+def _row(
+    number: int, size: object, body: object, frame: object, head: object, tail: object
+) -> BlobRow | None:
+    """A row whose values are what they should be, or None."""
+    if not isinstance(size, int) or size < 0:
+        return None
+    if isinstance(body, int):
+        return BlobRow(number, size, body, None, 0, 0)
+    if not (isinstance(frame, int) and isinstance(head, int) and isinstance(tail, int)):
+        return None
+    if size > form.BLOB_SIZE or head < 0 or tail < 0 or head + tail > size or frame > number:
+        return None
+    return BlobRow(number, size, None, frame, head, tail)
 
 
-def _undone_part(size: object, codec: object, data: object) -> bytes:
+def _put_together(before: bytes, row: BlobRow, reader: FrameReader) -> bytes:
+    """A blob's content out of the one before it and of what the frame has that is new."""
+    if row.head + row.tail > len(before):
+        raise Damaged("the blob it builds on is shorter than it says")
+    new = reader.read(row.middle)
+    return before[: row.head] + new + before[len(before) - row.tail :]
+
+
+def _undone_part(size: object, data: object) -> bytes:
     if not isinstance(size, int) or not 0 < size <= form.PART_SIZE or not isinstance(data, bytes):
         raise Damaged("one of its parts is not a part")
-    if codec not in (form.RAW, form.ZSTD):
-        raise Damaged("one of its parts has an unknown codec")
     try:
-        return undo_part(size, form.ZSTD if codec == form.ZSTD else form.RAW, data)
+        return undo_part(size, data)
     except FrameError as error:
         raise Damaged(str(error)) from error

@@ -20,32 +20,27 @@ TABLES: Final = (
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE event(seq INTEGER PRIMARY KEY, size INTEGER NOT NULL, data BLOB NOT NULL)",
     "CREATE TABLE blob(id INTEGER PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL,"
-    " codec INTEGER NOT NULL, base INTEGER, data BLOB)",
+    " body INTEGER, frame INTEGER, head INTEGER, tail INTEGER, data BLOB)",
     "CREATE TABLE part(id INTEGER PRIMARY KEY, exchange_id INTEGER NOT NULL, side INTEGER NOT NULL,"
-    " size INTEGER NOT NULL, codec INTEGER NOT NULL, chunks BLOB NOT NULL, data BLOB NOT NULL)",
+    " size INTEGER NOT NULL, chunks BLOB NOT NULL, data BLOB NOT NULL)",
     "CREATE TABLE seal(tree_size INTEGER PRIMARY KEY, root BLOB NOT NULL, envelope BLOB)",
 )
 """The whole schema; a file whose schema differs by a byte is not a tape of this version."""
-
-RAW: Final = 0
-ZSTD: Final = 1
-PARTS: Final = 2
-"""Codecs of a row: as it is; a piece of a Zstandard frame; (blobs only) kept as `part` rows."""
 
 SIDES: Final[tuple[Side, ...]] = ("agent", "origin")
 """What `part.side` counts: who sent the body."""
 
 EVENTS_PER_FRAME: Final = 256
-"""Events 1–256 are pieces of one Zstandard frame, 257–512 of the next, and so on."""
+"""Events 1–256 are the content of one Zstandard frame, 257–512 of the next, and so on."""
 
 EVENTS_PER_SEAL: Final = 1000
 """How often the writer seals what it has."""
 
-LINKS_PER_FRAME: Final = 64
-"""Blobs in one frame at most: any body opens after at most this many pieces."""
+BLOBS_PER_FRAME: Final = 64
+"""Blobs in one frame at most, so that any of them opens fast."""
 
 FRAME_CONTENT: Final = 32 << 20
-"""Uncompressed bytes in one frame of blobs at most, its last blob aside."""
+"""A frame that holds this many bytes takes no more blobs."""
 
 WINDOW_LOG: Final = 25
 """Largest window a frame may ask its reader for: 32 MiB."""

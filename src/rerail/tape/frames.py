@@ -1,7 +1,8 @@
 """Zstandard frames that grow piece by piece: each piece sees all before it. Knows no storage.
 
-A row holds one piece, ended by a flush, so it can be undone as soon as it is written. The pieces of
-one frame, joined in order, are one ordinary Zstandard frame (RFC 8878) without an end.
+A piece ends with a flush, so it can be undone as soon as it is written. The pieces of a frame,
+joined in order, are one ordinary Zstandard frame (RFC 8878), though without an end while it grows.
+Once it grows no more, the same content can be packed as a whole, which is smaller.
 """
 
 from collections import deque
@@ -12,7 +13,12 @@ import zstandard
 
 from rerail.tape.form import WINDOW_LOG
 
-_FRAME_DAMAGED: Final = "a compressed row is damaged"
+_DAMAGED: Final = "a compressed row is damaged"
+_LARGEST_TABLE_LOG: Final = 17
+_BLOCK: Final = 128 << 10
+_PACKED_AT_MOST: Final = 4 << 20
+_PACKED_WELL_AT_MOST: Final = 512 << 10
+_LEVELS: Final = {"growing": 3, "packed": 9, "packed well": 15}
 
 
 class FrameError(ValueError):
@@ -20,56 +26,81 @@ class FrameError(ValueError):
 
 
 class FrameWriter:
-    """Compresses pieces of one frame. `window_log`: how far back (2 to that power) a piece sees."""
+    """A frame that grows. `window_log`: how far back (2 to that power, in bytes) a piece sees."""
 
-    __slots__ = ("_stream", "content", "pieces", "window")
+    __slots__ = ("_contents", "_stream", "_written", "content", "pieces", "table_log", "window")
 
-    def __init__(self, *, window_log: int, table_log: int, level: int) -> None:
+    def __init__(self, window_log: int) -> None:
+        self.window = 1 << window_log
+        self.table_log = min(window_log - 2, _LARGEST_TABLE_LOG)
         parameters = zstandard.ZstdCompressionParameters.from_level(
-            level,
+            _LEVELS["growing"],
             window_log=window_log,
-            hash_log=table_log,
-            chain_log=table_log,
+            hash_log=self.table_log,
+            chain_log=self.table_log,
             write_content_size=False,
         )
         self._stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
-        self.window = 1 << window_log
+        self._contents: list[bytes] = []
+        self._written = 0
         self.pieces = 0
         self.content = 0
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory this frame holds while it grows."""
+        kept = min(self.content, _PACKED_AT_MOST)
+        return self.window + 2 * _BLOCK + (8 << self.table_log) + kept
 
     def piece(self, content: bytes) -> bytes:
         """The next piece: `content`, compressed against all content before it."""
         self.pieces += 1
         self.content += len(content)
-        stream = self._stream
-        return stream.compress(content) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+        if self.content > _PACKED_AT_MOST:
+            self._contents.clear()
+        else:
+            self._contents.append(content)
+        data = self._stream.compress(content)
+        data += self._stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+        self._written += len(data)
+        return data
+
+    def packed(self) -> bytes | None:
+        """The whole frame anew, smaller than its pieces are together; None if it cannot be."""
+        if self.pieces < 2 or not self._contents:
+            return None
+        well = self.content <= _PACKED_WELL_AT_MOST
+        level = _LEVELS["packed well" if well else "packed"]
+        data = compressed(b"".join(self._contents), level=level)
+        return data if len(data) < self._written else None
 
 
 class FrameReader:
-    """Undoes the pieces of one frame, in order, and never gives more than it is asked for."""
+    """Undoes a frame from its beginning on, and never gives more than it is asked for."""
 
-    __slots__ = ("_pieces", "_reader")
+    __slots__ = ("_data", "_reader")
 
     def __init__(self) -> None:
-        self._pieces = _Pieces()
+        self._data = _Given()
         decompressor = zstandard.ZstdDecompressor(max_window_size=1 << WINDOW_LOG)
-        self._reader = decompressor.stream_reader(self._pieces, read_across_frames=False)
+        self._reader = decompressor.stream_reader(self._data, read_across_frames=False)
 
-    def piece(self, data: bytes, size: int) -> bytes:
-        """The `size` bytes of the next piece. Raises FrameError."""
-        if not size:
-            return b""
-        self._pieces.give(data)
+    def give(self, data: bytes) -> None:
+        """More of the frame's bytes."""
+        self._data.give(data)
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes of content. Raises FrameError where that many are not there."""
         try:
-            content = self._reader.read(size)
+            content = self._reader.read(size) if size else b""
         except zstandard.ZstdError as error:
-            raise FrameError(_FRAME_DAMAGED) from error
+            raise FrameError(_DAMAGED) from error
         if len(content) != size:
-            raise FrameError(_FRAME_DAMAGED)
+            raise FrameError(_DAMAGED)
         return content
 
 
-class _Pieces(BytesIO):
+class _Given(BytesIO):
     """A file of what has been given so far: the shape that the decompressor reads from."""
 
     def __init__(self) -> None:
@@ -77,7 +108,8 @@ class _Pieces(BytesIO):
         self._waiting: deque[bytes] = deque()
 
     def give(self, data: bytes) -> None:
-        self._waiting.append(data)
+        if data:
+            self._waiting.append(data)
 
     def read(self, size: int | None = -1, /) -> bytes:
         if not self._waiting:
@@ -89,6 +121,13 @@ class _Pieces(BytesIO):
         return data
 
 
-def compressed(content: bytes, *, level: int) -> bytes:
+def compressed(content: bytes, *, level: int = _LEVELS["growing"]) -> bytes:
     """`content` as a whole frame of its own."""
     return zstandard.ZstdCompressor(level=level).compress(content)
+
+
+def undo(data: bytes, size: int) -> bytes:
+    """The `size` bytes of content that a frame holds. Raises FrameError."""
+    reader = FrameReader()
+    reader.give(data)
+    return reader.read(size)

@@ -14,9 +14,7 @@ from rerail.tape.merkle import MerkleTree, leaf_hash
 from rerail.tape.records import Event, RunStarted
 from rerail.tape.storage import Storage
 
-_LEVEL: Final = 3
-_WINDOW_LOG: Final = 18
-_TABLE_LOG: Final = 14
+_WINDOW_LOG: Final = 17
 
 
 class Keeper:
@@ -25,7 +23,8 @@ class Keeper:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._tree = MerkleTree()
-        self._frame = _new_frame()
+        self._frame = FrameWriter(_WINDOW_LOG)
+        self._frame_first = 1
         self._sealed = 0
         self.blobs = BlobKeeper(storage)
         self.bodies = ArrivingBodies(storage, self.blobs)
@@ -33,8 +32,9 @@ class Keeper:
     def event(self, event: Event, seq: int) -> None:
         """Keep an event. Numbers must come in order, from 1."""
         data = encode(event, seq)
-        if seq % form.EVENTS_PER_FRAME == 1:
-            self._frame = _new_frame()
+        if seq == self._frame_first + form.EVENTS_PER_FRAME:
+            self._pack_events()
+            self._frame, self._frame_first = FrameWriter(_WINDOW_LOG), seq
         self._storage.add_event(seq, len(data), self._frame.piece(data))
         self._tree.add(leaf_hash(data))
         self.bodies.latest = max(self.bodies.latest, event.at)
@@ -51,12 +51,20 @@ class Keeper:
             self._sealed = self._tree.size
         return root
 
+    def finish(self) -> bytes:
+        """Pack what has grown, put down the last seal, and return its root."""
+        self._pack_events()
+        self.blobs.finish()
+        return self.seal()
+
+    def _pack_events(self) -> None:
+        data = None if self.blobs.in_a_hurry else self._frame.packed()
+        if data is not None:
+            last = self._frame_first + self._frame.pieces - 1
+            self._storage.pack_events(self._frame_first, last, data)
+
     def _describe(self, event: RunStarted) -> None:
         """For people who look with `sqlite3`; readers go by the event, which is sealed."""
         self._storage.add_meta("run_id", event.run_id)
         self._storage.add_meta("task_id", event.task_id)
         self._storage.add_meta("writer", event.writer)
-
-
-def _new_frame() -> FrameWriter:
-    return FrameWriter(window_log=_WINDOW_LOG, table_log=_TABLE_LOG, level=_LEVEL)

@@ -293,7 +293,8 @@ def _undo_frame(first: int, rows: list[tuple[object, object, object]]) -> _Frame
         if not isinstance(data, bytes):
             return _Frame(events, f"event {seq} has no data")
         try:
-            events.append(reader.piece(data, size))
+            reader.give(data)
+            events.append(reader.read(size))
         except FrameError as error:
             return _Frame(events, str(error))
     return _Frame(events, "")

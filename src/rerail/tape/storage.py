@@ -21,7 +21,7 @@ COMPANIONS: Final = ("-wal", "-shm", "-journal")
 """What SQLite may keep beside a file that is being written, or was when its writer died."""
 
 _READERS_PATIENCE_MS: Final = 2000
-_REPACK_BYTES: Final = 64 << 20
+_TIGHTENED_AT_MOST: Final = 64 << 20
 _HEADER_MODES: Final = slice(18, 20)
 
 
@@ -71,32 +71,37 @@ class Storage:
     def add_event(self, seq: int, size: int, data: bytes) -> None:
         self._execute("INSERT INTO event VALUES (?, ?, ?)", (seq, size, data))
 
+    def pack_events(self, first: int, last: int, data: bytes) -> None:
+        """Put the whole frame of these events into the first one's row."""
+        self._execute("UPDATE event SET data = x'' WHERE seq > ? AND seq <= ?", (first, last))
+        self._execute("UPDATE event SET data = ? WHERE seq = ?", (data, first))
+
     def add_blob(
-        self, digest: bytes, size: int, codec: int, base: int | None, data: bytes | None
-    ) -> int:
-        """Returns the row's id."""
-        row = (digest, size, codec, base, data)
-        cursor = self._execute(
-            "INSERT INTO blob (digest, size, codec, base, data) VALUES (?, ?, ?, ?, ?)", row
-        )
-        return cursor.lastrowid or 0
+        self, number: int, digest: bytes, size: int, frame: int, head: int, tail: int, data: bytes
+    ) -> None:
+        row = (number, digest, size, frame, head, tail, data)
+        self._execute("INSERT INTO blob VALUES (?, ?, ?, NULL, ?, ?, ?, ?)", row)
+
+    def add_blob_in_parts(self, number: int, digest: bytes, size: int, body: int) -> None:
+        sql = "INSERT INTO blob VALUES (?, ?, ?, ?, NULL, NULL, NULL, NULL)"
+        self._execute(sql, (number, digest, size, body))
+
+    def pack_blobs(self, blobs: list[int], data: bytes) -> None:
+        """Put the whole frame of these blobs into the first one's row."""
+        first, *others = blobs
+        sql = "UPDATE blob SET data = x'' WHERE id = ?"
+        self._connection.executemany(sql, [(number,) for number in others])
+        self._execute("UPDATE blob SET data = ? WHERE id = ?", (data, first))
 
     def add_part(
-        self,
-        part_id: int,
-        exchange_id: int,
-        side: int,
-        size: int,
-        codec: int,
-        chunks: bytes,
-        data: bytes,
+        self, part_id: int, exchange_id: int, side: int, size: int, chunks: bytes, data: bytes
     ) -> None:
-        row = (part_id, exchange_id, side, size, codec, chunks, data)
-        self._execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        row = (part_id, exchange_id, side, size, chunks, data)
+        self._execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def parts(self, body: int) -> list[tuple[int, int, bytes]]:
-        """The (size, codec, data) of a body's parts, in order."""
-        sql = "SELECT size, codec, data FROM part WHERE id >= ? AND id < ? ORDER BY id"
+    def parts(self, body: int) -> list[tuple[int, bytes]]:
+        """The (size, data) of a body's parts, in order."""
+        sql = "SELECT size, data FROM part WHERE id >= ? AND id < ? ORDER BY id"
         first = body * form.PARTS_PER_BODY
         return self._execute(sql, (first, first + form.PARTS_PER_BODY)).fetchall()
 
@@ -111,7 +116,7 @@ class Storage:
     def finish(self) -> None:
         """Bring everything into the one file and give it up. Raises sqlite3.Error, OSError."""
         connection = self._connection
-        self._repack()
+        self._tighten()
         connection.execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE_MS}")
         checkpointed = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
         mode = "wal"
@@ -132,11 +137,10 @@ class Storage:
             self._connection.close()
         self._lock.release()
 
-    def _repack(self) -> None:
-        """Give back the pages that arriving bodies have left, where that is quickly done."""
-        [free] = self._execute("PRAGMA freelist_count").fetchone()
+    def _tighten(self) -> None:
+        """Close the gaps that arriving bodies and packed frames have left, if that is quick."""
         [pages] = self._execute("PRAGMA page_count").fetchone()
-        if free and pages * form.PAGE_SIZE <= _REPACK_BYTES:
+        if pages * form.PAGE_SIZE <= _TIGHTENED_AT_MOST:
             self._execute("PRAGMA temp_store = MEMORY")
             self._execute("VACUUM")
 

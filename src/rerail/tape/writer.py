@@ -26,6 +26,7 @@ TICK_SECONDS: Final = 0.05
 
 _PAUSE_SECONDS: Final = 0.002
 _BATCH_ITEMS: Final = 500
+_MANY_ITEMS: Final = 200
 _BATCH_BYTES: Final = 4 << 20
 _SLICE: Final = 1 << 20
 _EVENT_COST: Final = 512
@@ -198,6 +199,7 @@ class TapeWriter:
     def _work_through(self) -> tuple[int, bool]:
         """One batch; returns its cost in bytes and whether it left something in the queue."""
         queue, total = self._queue, 0
+        self._keeper.blobs.in_a_hurry = len(queue) > _MANY_ITEMS
         for _ in range(_BATCH_ITEMS):
             if not queue:
                 return total, False
@@ -216,7 +218,7 @@ class TapeWriter:
     def _finish(self) -> None:
         self._commit_all(with_waiting=True)
         self._storage.begin()
-        root = self._keeper.seal()
+        root = self._keeper.finish()
         self._storage.commit()
         self._storage.finish()
         self._tape_id = f"sha256:{root.hex()}"
