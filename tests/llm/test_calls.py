@@ -2,7 +2,7 @@
 
 import pytest
 
-from rerail.llm.calls import model_call
+from rerail.llm.calls import is_turn, model_call
 
 VERSION = [("anthropic-version", "2023-06-01")]
 UPGRADE = [("Upgrade", "websocket")]
@@ -77,3 +77,21 @@ def test_a_host_that_only_looks_like_a_provider_is_not_that_provider() -> None:
     call = model_call("POST", "notgroq.com", "/v1/chat/completions")
     assert call is not None
     assert call.provider == "openai"
+
+
+@pytest.mark.parametrize(
+    ("api", "message", "expected"),
+    [
+        ("openai.responses", b'{"type": "response.create", "model": "m"}', True),
+        ("openai.responses", b'{"type": "response.create", "generate": true}', True),
+        ("openai.responses", b'{"type": "response.create", "generate": false}', False),
+        ("openai.realtime", b'{"type": "session.update"}', False),
+        ("openai.realtime", b"[1]", False),
+        ("openai.realtime", b"\xff", False),
+        ("gemini.live", b'{"type": "response.create"}', False),
+    ],
+)
+def test_a_turn_on_a_websocket_is_told_from_a_warm_up(
+    api: str, message: bytes, expected: bool
+) -> None:
+    assert is_turn(api, message) is expected

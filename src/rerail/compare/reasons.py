@@ -36,7 +36,8 @@ def reasons(
     found = [REDACTED] if redacted else []
     found += _of_heads(entry, request, head)
     if body is not None and request.body_digest != entry.recorded.request.body_digest:
-        found += _of_bodies(entry, body, redacted)
+        assert entry.body is not None
+        found += body_reasons(entry.body, body, redacted=redacted)
     return tuple(dict.fromkeys(found))
 
 
@@ -50,13 +51,12 @@ def _of_heads(entry: Entry, request: Request, head: HeadKey) -> list[str]:
     return []
 
 
-def _of_bodies(entry: Entry, body: BodyKey, redacted: bool) -> list[str]:
-    recorded = entry.body
-    assert recorded is not None
-    found = [CONTENT_CODING] if recorded.coding != body.coding else []
-    if recorded.strict == body.strict:
-        if not found and not redacted and body.form in SPELLING:
-            found.append(SPELLING[body.form])
+def body_reasons(recorded: BodyKey, now: BodyKey, *, redacted: bool = False) -> list[str]:
+    """The rules under which two bodies that are not the same bytes are equal."""
+    found = [CONTENT_CODING] if recorded.coding != now.coding else []
+    if recorded.strict == now.strict:
+        if not found and not redacted and now.form in SPELLING:
+            found.append(SPELLING[now.form])
         return found
-    differing = set(recorded.blanked) ^ set(body.blanked)
+    differing = set(recorded.blanked) ^ set(now.blanked)
     return found + sorted({item.rule for item in differing})

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+import msgspec
+
 Operation = Literal["chat", "text_completion", "generate_content"]
 ErrorForm = Literal["openai", "anthropic", "gemini", "ollama", "aws", "json", "text"]
 
@@ -162,6 +164,25 @@ def _lookup(host: str, path: str, websocket: bool, versioned: bool) -> ModelCall
         provider = next((name for end, name in _HOSTS if _belongs(host, end)), api.provider)
         return ModelCall(api.name, provider, api.operation, api.errors)
     return None
+
+
+def is_turn(api: str, message: bytes) -> bool:
+    """Whether a message of the agent on an API's WebSocket makes the model generate.
+
+    OpenAI's sessions are driven by `response.create`; one with `generate` false only warms up.
+    """
+    if not api.startswith("openai."):
+        return False
+    try:
+        event = msgspec.json.decode(message, type=_SessionEvent)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return event.type == "response.create" and event.generate is not False
+
+
+class _SessionEvent(msgspec.Struct):
+    type: str = ""
+    generate: bool | None = None
 
 
 def _belongs(host: str, domain: str) -> bool:

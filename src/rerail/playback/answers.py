@@ -1,0 +1,55 @@
+"""What a request of a replay gets: its recorded reply, a refusal, a stub, or the way out."""
+
+from dataclasses import dataclass
+
+from rerail.compare.recorded import Match
+from rerail.compare.side_calls import SideCall
+from rerail.playback.plan import Plan
+from rerail.playback.report import Divergence
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The recorded reply. `request` is its number in the replay; `followed`: not its own reply."""
+
+    request: int
+    plan: Plan
+    match: Match | None
+    step: int | None = None
+    followed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Not on the tape: `reply` is the whole refusal, ready to be written."""
+
+    request: int
+    divergence: Divergence
+    reply: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stubbed:
+    """A side call that the tape has no reply for: `reply` is a whole stub."""
+
+    request: int
+    side: SideCall
+    reply: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GoLive:
+    """Not on the tape, and asked to go on live: pass the request on to its origin."""
+
+    request: int
+    divergence: Divergence
+
+
+Answer = Served | Refused | Stubbed | GoLive
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """The origin asked for the body: `reply` is its interim head, to be sent before it comes."""
+
+    reply: bytes

@@ -1,0 +1,171 @@
+"""A recorded WebSocket conversation, played: what to say next, and whether the agent keeps to it.
+
+What the origin said is said again when the agent has said what it said before that. Pings are
+answered as they come, whatever was recorded: they go by a timer. Knows no socket and no frames.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rerail.compare.canon import BodyKey, Request, body_key
+from rerail.compare.divergence import differences
+from rerail.compare.misses import Miss
+from rerail.compare.reasons import body_reasons
+from rerail.compare.recorded import Recorded
+from rerail.compare.volatile import Rules
+from rerail.llm.calls import ModelCall, is_turn
+from rerail.tape.records import WsClosed, WsMessage, WsOpened
+
+ABNORMAL = 1006
+NO_STATUS = 1005
+"""Codes that are never sent: the connection ended without a close frame, or without a code."""
+
+Spoken = Literal["text", "binary", "ping", "pong", "close", "drop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """One thing to send. `drop` ends the connection without a close frame.
+
+    `at` is when it came in the recording (ns since the run began), `frames` the table of the
+    lengths and times of its frames (`rerail.tape.chunks`); `code` and `reason` are a close frame's.
+    """
+
+    kind: Spoken
+    payload: bytes = b""
+    at: int = 0
+    frames: bytes = b""
+    compressed: bool = False
+    code: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What follows from a message of the agent: things to say, or why it was not recorded."""
+
+    say: tuple[Say, ...] = ()
+    rules: tuple[str, ...] = ()
+    miss: Miss | None = None
+
+
+class Conversation:
+    """One conversation: `begin` once the upgrade is answered, then `heard` for each message."""
+
+    def __init__(
+        self,
+        recorded: Recorded,
+        events: tuple[WsOpened | WsMessage | WsClosed, ...],
+        read: Callable[[bytes], bytes],
+        rules: Rules,
+        call: ModelCall | None,
+    ) -> None:
+        self._recorded = recorded
+        self._events = [event for event in events if not _is_answer(event)]
+        self._read = read
+        self._rules = rules
+        self._call = call
+        self._next = 0
+        self.messages_heard = 0
+        self.turns_heard = 0
+
+    def begin(self) -> tuple[Say, ...]:
+        """What the origin said before the agent said anything."""
+        return self._until_agent()
+
+    def heard(self, kind: Spoken, payload: bytes = b"", *, code: int = NO_STATUS) -> Heard:
+        """The agent sent a message, a control frame, a close, or went away (`drop`)."""
+        if kind == "ping":
+            return Heard((Say("pong", payload),))
+        if kind == "pong":
+            return Heard()
+        expected = self._events[self._next] if self._next < len(self._events) else None
+        if kind in ("close", "drop"):
+            if isinstance(expected, WsClosed):
+                self._next += 1
+            answered = Say("close", code=code) if kind == "close" else Say("drop")
+            return Heard(self._until_agent() or (answered,))
+        self.messages_heard += 1
+        if not isinstance(expected, WsMessage):
+            return Heard(miss=Miss("extra", self._as_request(payload), self._recorded))
+        return self._compare(expected, kind, payload)
+
+    @property
+    def exchange_id(self) -> int:
+        """The recorded exchange that is played."""
+        return self._recorded.exchange_id
+
+    @property
+    def turns(self) -> int:
+        """How many messages of the agent made a model generate, in the recording."""
+        return sum(self._is_turn(event) for event in self._events)
+
+    @property
+    def unheard(self) -> int:
+        """Messages of the agent that were recorded and did not come."""
+        return sum(
+            isinstance(event, WsMessage) and event.sender == "agent"
+            for event in self._events[self._next :]
+        )
+
+    def _compare(self, expected: WsMessage, kind: Spoken, payload: bytes) -> Heard:
+        content = self._read(expected.content)
+        rules: tuple[str, ...] = ()
+        if expected.opcode != kind or content != payload:
+            old, new = self._as_request(content), self._as_request(payload)
+            first, second = self._key(old), self._key(new)
+            if expected.opcode != kind or first.loose != second.loose:
+                found = tuple(differences(old, new, self._rules))
+                return Heard(miss=Miss("different", new, self._recorded, found))
+            rules = tuple(body_reasons(first, second))
+        self.turns_heard += self._is_turn(expected)
+        self._next += 1
+        return Heard(self._until_agent(), rules)
+
+    def _as_request(self, payload: bytes) -> Request:
+        """A message in the form in which requests are compared: a body under the upgrade's head."""
+        headers = (*self._recorded.request.headers, ("content-type", "application/json"))
+        digest = hashlib.sha256(payload).digest()
+        request = replace(self._recorded.request, headers=headers)
+        return replace(request, body=payload, body_digest=digest, body_size=len(payload))
+
+    def _key(self, request: Request) -> BodyKey:
+        return body_key(request, self._rules.for_api(self._call.api if self._call else ""))
+
+    def _until_agent(self) -> tuple[Say, ...]:
+        """What the origin said up to the agent's next word."""
+        said: list[Say] = []
+        while self._next < len(self._events):
+            event = self._events[self._next]
+            if not isinstance(event, WsOpened):
+                if event.sender == "agent":
+                    break
+                said.append(self._say(event))
+            self._next += 1
+        return tuple(said)
+
+    def _say(self, event: WsMessage | WsClosed) -> Say:
+        if isinstance(event, WsClosed):
+            kind: Spoken = "drop" if event.code == ABNORMAL else "close"
+            return Say(kind, at=event.at, code=event.code, reason=event.reason)
+        return Say(
+            event.opcode,
+            self._read(event.content),
+            at=event.at,
+            frames=event.frames,
+            compressed=event.compressed,
+        )
+
+    def _is_turn(self, event: WsOpened | WsMessage | WsClosed) -> bool:
+        if not isinstance(event, WsMessage) or event.sender != "agent" or self._call is None:
+            return False
+        return event.opcode == "text" and is_turn(self._call.api, self._read(event.content))
+
+
+def _is_answer(event: WsOpened | WsMessage | WsClosed) -> bool:
+    """Pings of the agent and all pongs: they are answered or left out as they come."""
+    if not isinstance(event, WsMessage):
+        return False
+    return event.opcode == "pong" or (event.opcode == "ping" and event.sender == "agent")

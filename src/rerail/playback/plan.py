@@ -1,0 +1,200 @@
+"""What to send for one recorded request: the exact bytes, cut and timed as the origin sent them.
+
+Bodies are read from the tape while they are sent, so a large one is never held. Knows no socket and
+no clock: times are those of the recording, and whoever sends decides how long to wait.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from rerail.redact.reference import to_wire
+from rerail.tape.chunks import Chunk, decode_chunks
+from rerail.tape.exchange import Exchange
+from rerail.tape.records import Body, BodyEnd, Framing
+from rerail.wire.http1 import Head, content_length, parse_head, request_line, status_line
+from rerail.wire.websocket import accept_key
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes to send as one write; `at` is when they came in the recording (ns since it began)."""
+
+    at: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A reply's body: where to read it, and in which chunks it came."""
+
+    read: Callable[[], Iterator[bytes]]
+    chunks: tuple[Chunk, ...] = ()
+    chunk_lines: bytes = b""
+    trailers: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The reply to one request.
+
+    `interim` are the 1xx heads, `head` the final one: None where the origin gave none (`ended` then
+    says how the connection ended). After the last byte the connection is treated as `ended` says:
+    `complete` goes on, `cut` is closed, `reset` is reset, `timeout` is left silent, `agent_closed`
+    waits for the agent to go away, as it did. `requested_at` is when the request was complete.
+    """
+
+    exchange_id: int
+    interim: tuple[Piece, ...]
+    head: Piece | None
+    framing: Framing
+    content: Content | None
+    ended: BodyEnd
+    requested_at: int
+    ended_at: int
+    is_websocket: bool = False
+
+    def pieces(self, *, interim_sent: int = 0) -> Iterator[Piece]:
+        """Everything to write, in order; the first `interim_sent` interim heads are left out."""
+        yield from self.interim[interim_sent:]
+        if self.head is not None:
+            yield self.head
+            if self.framing == "chunked":
+                yield from self._chunked()
+            elif self.framing != "none" and self.content is not None:
+                yield from (Piece(cut.at, cut.data) for cut in self._cuts(self.content))
+
+    def switching_head(self, sec_websocket_key: bytes) -> bytes:
+        """The 101 head with the accept value for this agent's key, everything else as recorded."""
+        assert self.head is not None
+        accept = accept_key(sec_websocket_key)
+        return _ACCEPT.sub(lambda match: match[1] + accept, self.head.data, count=1)
+
+    @property
+    def status(self) -> int:
+        """The reply's status; 0 where there was none."""
+        return status_line(parse_head(self.head.data)).status if self.head else 0
+
+    def _cuts(self, content: Content) -> Iterator["_Cut"]:
+        return _cut(content.read(), content.chunks, self.ended_at)
+
+    def _chunked(self) -> Iterator[Piece]:
+        """RFC 9112 section 7.1: each chunk under the size line that the sender gave it."""
+        content = self.content or Content(lambda: iter(()))
+        lines = iter(_LINE.findall(content.chunk_lines))
+        last: _Cut | None = None
+        for cut in self._cuts(content):
+            if last is not None:
+                yield Piece(last.at, last.data + (_ENDING if last.ends else b""))
+            line = next(lines, b"%x\r\n" % cut.size) if cut.begins else b""
+            last = _Cut(cut.at, line + cut.data, cut.size, cut.begins, cut.ends)
+        complete = self.ended == "complete"
+        if last is not None:
+            yield Piece(last.at, last.data + (_ENDING if complete else b""))
+        if complete:
+            end = next(lines, b"0\r\n") + to_wire(content.trailers) + _ENDING
+            yield Piece(self.ended_at, end)
+
+
+_ENDING: Final = b"\r\n"
+_LINE: Final = re.compile(rb"[^\n]*\n")
+_ACCEPT: Final = re.compile(rb"(?im)^(sec-websocket-accept:[ \t]*)[^\r\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A part of a chunk: at most what one read from the tape gave."""
+
+    at: int
+    data: bytes
+    size: int
+    begins: bool
+    ends: bool
+
+
+def _cut(pieces: Iterable[bytes], chunks: tuple[Chunk, ...], end_at: int) -> Iterator[_Cut]:
+    """The content cut where the sender cut it; what the table does not cover is one more chunk."""
+    table = iter(chunks)
+    chunk = next(table, None)
+    left = chunk.size if chunk else 0
+    for piece in pieces:
+        start = 0
+        while start < len(piece):
+            if chunk is None:
+                rest = piece[start:]
+                yield _Cut(end_at, rest, len(rest), begins=True, ends=True)
+                break
+            data = piece[start : start + left]
+            begins = left == chunk.size
+            start += len(data)
+            left -= len(data)
+            yield _Cut(chunk.at_ns, data, chunk.size, begins, left == 0)
+            if not left:
+                chunk = next(table, None)
+                left = chunk.size if chunk else 0
+
+
+def make_plan(
+    exchange: Exchange, read: Callable[[bytes], Iterator[bytes]], *, lost_at: int = 0
+) -> Plan:
+    """The plan for an exchange. `read` gives a blob's bytes by digest, piece by piece.
+
+    `lost_at` is the time of the tape's last event: where an unfinished reply is cut off.
+    """
+    request = exchange.request
+    assert request is not None
+    reply = exchange.reply
+    head = None if reply is None else parse_head(reply.head)
+    method = request_line(parse_head(request.head)).method
+    end = exchange.reply_body or exchange.failed
+    return Plan(
+        exchange_id=exchange.exchange_id,
+        interim=tuple(Piece(item.at, to_wire(item.head)) for item in exchange.interim),
+        head=None if reply is None else Piece(reply.at, to_wire(reply.head)),
+        framing=_framing(method, head) if head else "none",
+        content=_content(exchange, read),
+        ended=_ended(exchange),
+        requested_at=request.at,
+        ended_at=end.at if end else lost_at,
+        is_websocket=bool(exchange.websocket),
+    )
+
+
+def _ended(exchange: Exchange) -> BodyEnd:
+    """How it ended; what has no end on the tape was cut off when the recorder died."""
+    if exchange.reply_body is not None:
+        return exchange.reply_body.ended
+    if exchange.failed is not None:
+        return exchange.failed.ended
+    return "complete" if exchange.websocket else "cut"
+
+
+def _framing(method: bytes, head: Head) -> Framing:
+    """How the body stood on the wire: said by the head, also where it was cut (RFC 9112, 6.3)."""
+    status = status_line(head).status
+    if method == b"HEAD" or status in (204, 304) or 100 <= status < 200:
+        return "none"
+    if head.has_token(b"transfer-encoding", b"chunked"):
+        return "chunked"
+    length = content_length(head)
+    return "close" if length is None or length < 0 else "length"
+
+
+def _content(exchange: Exchange, read: Callable[[bytes], Iterator[bytes]]) -> Content | None:
+    unfinished = exchange.unfinished
+    if exchange.reply_body is None and unfinished is not None and unfinished.side == "origin":
+        return Content(lambda: iter((unfinished.content(),)), unfinished.chunks)
+    body = exchange.reply_body.body if exchange.reply_body else None
+    if body is None:
+        return None
+    digest = body.digest
+    return Content(lambda: read(digest), _chunks(body), body.chunk_lines, body.trailers)
+
+
+def _chunks(body: Body) -> tuple[Chunk, ...]:
+    """The table, if it can be read: a torn one costs the boundaries, never the bytes."""
+    try:
+        return tuple(decode_chunks(body.chunks))
+    except ValueError:
+        return ()

@@ -1,0 +1,262 @@
+"""Decides what each request of a replay gets. Given requests, gives plans; no socket, no clock.
+
+A request that is on the tape is served what was recorded. One that is not is the divergence: it is
+refused, or, only when asked for, given the nearest recorded reply of its endpoint (`follow`), or
+let through where it is a model call to a recorded model host (`live`). Nothing else ever leaves.
+"""
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from rerail.compare.canon import Request, canonical_host
+from rerail.compare.match import Matcher
+from rerail.compare.misses import Miss, explain
+from rerail.compare.recorded import Match
+from rerail.compare.side_calls import SideCall, side_call, stub_reply
+from rerail.compare.volatile import Rules
+from rerail.llm.calls import ModelCall, model_call
+from rerail.llm.refusal import error_form, refusal
+from rerail.playback.answers import Answer, Continue, GoLive, Refused, Served, Stubbed
+from rerail.playback.conversation import NO_STATUS, Conversation, Heard, Say, Spoken
+from rerail.playback.failures import Failures
+from rerail.playback.ledger import Ledger
+from rerail.playback.report import BoundByArrival, Divergence, OutOfOrder, Recording
+from rerail.playback.script import RecordedExchange, Script
+from rerail.playback.steps import StepCounter
+from rerail.tape.reader import Tape
+from rerail.tape.records import ConnectionFailed
+from rerail.wire.http1 import parse_head, status_line
+
+Policy = Literal["stop", "follow", "live"]
+
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+POLICY_VIOLATION: Final = 1008
+"""The close code of a WebSocket that is refused (RFC 6455 section 7.4.1)."""
+_REASON_LIMIT: Final = 123
+"""Bytes of a close frame's reason (RFC 6455 section 5.5)."""
+
+
+class Player:
+    """One replay of one tape. Called from one event loop, in the order in which requests come."""
+
+    def __init__(
+        self, tape: Tape, *, ignore: Iterable[str] = (), on_divergence: Policy = "stop"
+    ) -> None:
+        self.script = Script(tape)
+        self.rules = Rules(ignore)
+        self.policy = on_divergence
+        self.ledger = Ledger()
+        self.conversations: dict[int, Conversation] = {}
+        self._matcher = Matcher(self.script.recorded, self.rules)
+        self._steps = StepCounter()
+        self._model_hosts = self.script.model_hosts()
+        self._failures = Failures(self.script)
+
+    def answer(self, request: Request) -> Answer:
+        """What a request gets, now that it is complete."""
+        number = self.ledger.next_request()
+        host = canonical_host(request.host)
+        side = side_call(request.method, host, request.path)
+        if side is not None:
+            answered = self._answer_side(number, request, side)
+            if answered is not None:
+                return answered
+        outcome = self._matcher.match(request)
+        if isinstance(outcome, Match):
+            return self._serve(number, outcome)
+        call = model_call(request.method, host, request.target, request.headers)
+        return self._missed(number, request, outcome, call)
+
+    def before_body(self, request: Request) -> Continue | Served | None:
+        """What a request gets while only its head is there (its body is taken as empty).
+
+        `Served` where the origin answered without the body, `Continue` where the client waits to be
+        asked for it (RFC 9110 section 10.1.1) and the origin did ask, or nobody knows. None: wait
+        for the body; `answer` will be called.
+        """
+        waits = request.header("expect").lower() == "100-continue"
+        ahead = self._matcher.next_with_head(request)
+        if ahead is None:
+            return Continue(CONTINUE) if waits else None
+        item = self.script.exchanges[ahead.exchange_id]
+        if item.early or (waits and _answered_without_body(item)):
+            self._matcher.take(ahead.exchange_id)
+            return self._serve(self.ledger.next_request(), Match(ahead, "exact"))
+        asked = [head.head for head in item.exchange.interim if _status(head.head) == 100]
+        return Continue(asked[0]) if waits and asked else None
+
+    def connecting(self, host: str, port: int) -> ConnectionFailed | None:
+        """The recorded failure that a new connection to an origin meets, or None."""
+        ahead = self._matcher.next_from(host, port)
+        failure, again = self._failures.met(host, port, ahead.started if ahead else None)
+        if again:
+            self.ledger.notes[
+                f"more connections to {host}:{port} failed than in the recording"
+            ] += 1
+        return failure
+
+    def begin(self, served: Served) -> tuple[Say, ...]:
+        """What the origin says first on a WebSocket whose upgrade was just answered."""
+        return self._conversation(served).begin()
+
+    def heard(
+        self, served: Served, kind: Spoken, payload: bytes = b"", *, code: int = NO_STATUS
+    ) -> Heard:
+        """What follows from a message of the agent on a WebSocket.
+
+        Where the message was not recorded, what there is to say is a close frame with the reason.
+        """
+        conversation = self._conversation(served)
+        heard = conversation.heard(kind, payload, code=code)
+        self.ledger.rules.update(heard.rules)
+        if heard.miss is None:
+            return heard
+        divergence = self._diverged(
+            served.request, heard.miss, served.step, message=conversation.messages_heard
+        )
+        self.ledger.answered[served.request] = "refused"
+        reason = f"rerail: {divergence.text}".encode()[:_REASON_LIMIT].decode("utf-8", "ignore")
+        return Heard((Say("close", code=POLICY_VIOLATION, reason=reason),), miss=heard.miss)
+
+    def read_ahead(self) -> bool:
+        """Do a little of what a later miss would need; False when there is nothing left.
+
+        For idle moments: each call reads and compares one recorded body (at most a few ms).
+        """
+        return self._matcher.read_ahead()
+
+    def unused(self) -> list[RecordedExchange]:
+        """What was recorded and not asked for, in recorded order."""
+        return [self.script.exchanges[item.exchange_id] for item in self._matcher.unused()]
+
+    def _conversation(self, served: Served) -> Conversation:
+        found = self.conversations.get(served.request)
+        if found is None:
+            item = self.script.exchanges[served.plan.exchange_id]
+            found = Conversation(
+                item.recorded,
+                item.exchange.websocket,
+                self.script.tape.blob,
+                self.rules,
+                item.step.call if item.step else None,
+            )
+            self.conversations[served.request] = found
+        return found
+
+    def _answer_side(self, number: int, request: Request, side: SideCall) -> Answer | None:
+        match = self._matcher.match_endpoint(request)
+        if match is None and not side.stub:
+            return None
+        self.ledger.answered[number] = "side call"
+        self.ledger.rules[side.name] += 1
+        if match is None:
+            return Stubbed(number, side, stub_reply(side))
+        return Served(number, self.script.plan(match.recorded.exchange_id), match)
+
+    def _serve(self, number: int, match: Match) -> Served:
+        exchange_id = match.recorded.exchange_id
+        ledger = self.ledger
+        ledger.answered[number] = match.verdict
+        ledger.matched.add(exchange_id)
+        ledger.rules.update(match.rules)
+        if match.by_arrival:
+            ledger.bound_by_arrival.append(BoundByArrival(request=number, exchange=exchange_id))
+        if match.passed_over is not None:
+            ledger.out_of_order.append(
+                OutOfOrder(request=number, exchange=exchange_id, before=match.passed_over)
+            )
+        attempt = self.script.exchanges[exchange_id].step
+        step = self._steps.matched(attempt.step) if attempt else None
+        return Served(number, self.script.plan(exchange_id), match, step)
+
+    def _missed(self, number: int, request: Request, miss: Miss, call: ModelCall | None) -> Answer:
+        step = self._steps.missed(request) if call else None
+        answered = self._policy_for(request, miss, call)
+        self.ledger.answered[number] = answered
+        divergence = self._diverged(number, miss, step, answered=answered)
+        if answered == "live":
+            return GoLive(number, divergence)
+        if answered == "followed" and miss.nearest is not None:
+            self._matcher.take(miss.nearest.exchange_id)
+            plan = self.script.plan(miss.nearest.exchange_id)
+            return Served(number, plan, None, step, followed=True)
+        text = f"it is not on the tape that is being replayed. {divergence.text}"
+        reply = refusal(
+            text,
+            code=miss.kind,
+            form=error_form(call, request.headers),
+            method=request.method,
+        )
+        return Refused(number, divergence, reply)
+
+    def _policy_for(
+        self, request: Request, miss: Miss, call: ModelCall | None
+    ) -> Literal["refused", "followed", "live"]:
+        if self.policy == "live" and call and (request.host, request.port) in self._model_hosts:
+            return "live"
+        nearest = miss.nearest.request if miss.nearest else None
+        asked = (request.method, request.host, request.port, request.path)
+        if (
+            self.policy == "follow"
+            and nearest
+            and asked
+            == (
+                nearest.method,
+                nearest.host,
+                nearest.port,
+                nearest.path,
+            )
+        ):
+            return "followed"
+        return "refused"
+
+    def _diverged(
+        self,
+        number: int,
+        miss: Miss,
+        step: int | None,
+        *,
+        answered: Literal["refused", "followed", "live"] = "refused",
+        message: int | None = None,
+    ) -> Divergence:
+        request = miss.request
+        nearest = miss.nearest and self.script.exchanges[miss.nearest.exchange_id]
+        divergence = Divergence(
+            request=number,
+            step=step,
+            message=message,
+            kind=miss.kind,
+            text=explain(miss),
+            method=request.method,
+            url=request.url,
+            process=request.process_id,
+            field=miss.field,
+            differences=list(miss.differences),
+            nearest=describe(nearest) if nearest else None,
+            answered=answered,
+        )
+        self.ledger.divergences.append(divergence)
+        return divergence
+
+
+def describe(item: RecordedExchange) -> Recording:
+    """A recorded request as a report names it."""
+    request = item.recorded.request
+    return Recording(
+        exchange=item.exchange.exchange_id,
+        event=item.event,
+        method=request.method,
+        url=request.url,
+        step=item.step.step if item.step else None,
+        attempt=item.step.attempt if item.step else 1,
+    )
+
+
+def _answered_without_body(item: RecordedExchange) -> bool:
+    exchange = item.exchange
+    asked = any(_status(head.head) == 100 for head in exchange.interim)
+    return exchange.reply is not None and exchange.request_body is None and not asked
+
+
+def _status(head: bytes) -> int:
+    return status_line(parse_head(head)).status

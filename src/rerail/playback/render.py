@@ -1,0 +1,167 @@
+"""A report as plain text for a person: the verdict first, then what to look at, then what to type.
+
+Text from the tape or the agent is not made safe for a terminal here: whoever prints does that.
+"""
+
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+from rerail.compare.divergence import Difference
+from rerail.compare.words import WordChange
+from rerail.playback.report import Divergence, Recording, Report, Unused
+
+_DIFFERENCES: Final = 5
+_WORDS: Final = 4
+_UNUSED: Final = 5
+
+
+def render(report: Report) -> str:
+    """The report in lines of text, ending with a line end."""
+    lines = [_verdict(report)]
+    if report.divergence is not None:
+        lines += ["", *_divergence(report.divergence)]
+    if report.later_divergences:
+        lines += ["", *_later(report.later_divergences)]
+    lines += ["", *_summary(report)]
+    lines += [f"  {line}" for line in _unused(report.unused)]
+    commands = list(_commands(report))
+    if commands:
+        lines += ["", "next:", *(f"  {command}" for command in commands)]
+    return "\n".join(lines).encode("utf-8", "backslashreplace").decode() + "\n"
+
+
+def _verdict(report: Report) -> str:
+    if report.verdict.green:
+        matched = report.counts.exact + report.counts.equivalent
+        return f"green: followed to the end, {_count(matched, 'request')} from the tape"
+    reasons = [reason.text for reason in report.verdict.reasons]
+    if len(reasons) == 1:
+        return f"not green: {reasons[0]}"
+    return "\n".join(["not green:", *(f"  - {reason}" for reason in reasons)])
+
+
+def _divergence(divergence: Divergence) -> Iterator[str]:
+    yield f"{_name(divergence)} is not on the tape: {divergence.text}"
+    yield f"  {divergence.method} {divergence.url}"
+    if divergence.nearest is not None and divergence.differences:
+        yield f"  compared with {_recording(divergence.nearest)}"
+    for difference in divergence.differences[:_DIFFERENCES]:
+        yield from _difference(difference)
+    more = len(divergence.differences) - _DIFFERENCES
+    if more > 0:
+        yield f"    and {_count(more, 'more difference')}"
+
+
+def _name(divergence: Divergence) -> str:
+    step = "" if divergence.step is None else f", model call s{divergence.step}"
+    message = "" if divergence.message is None else f", message {divergence.message}"
+    return f"request {divergence.request} of this replay (r{divergence.request}{step}{message})"
+
+
+def _difference(difference: Difference) -> Iterator[str]:
+    yield f"    {difference.path}: {difference.kind}{_sizes(difference)}"
+    if difference.words:
+        for change in difference.words[:_WORDS]:
+            yield from _words(change)
+        more = len(difference.words) - _WORDS
+        if more > 0:
+            yield f"      and {_count(more, 'more place')} in this text"
+        return
+    if difference.recorded is not None:
+        yield f"      recorded  {_one_line(difference.recorded)}"
+    if difference.now is not None:
+        yield f"      now       {_one_line(difference.now)}"
+
+
+def _sizes(difference: Difference) -> str:
+    old, new = difference.recorded_size, difference.now_size
+    if max(old, new) < 200:
+        return ""
+    if difference.kind != "changed":
+        return f" ({max(old, new):,} characters)"
+    return f" ({old:,} characters)" if old == new else f" ({old:,} → {new:,} characters)"
+
+
+def _words(change: WordChange) -> Iterator[str]:
+    before, after = _one_line(change.before), _one_line(change.after)
+    recorded, now = _one_line(change.recorded), _one_line(change.now)
+    yield f"      recorded  {before}[-{recorded}-]{after}"
+    yield f"      now       {before}{{+{now}+}}{after}"
+
+
+def _later(divergences: list[Divergence]) -> Iterator[str]:
+    yield f"{_count(len(divergences), 'later request')} not on the tape either:"
+    for divergence in divergences[:_UNUSED]:
+        yield f"  r{divergence.request}: {divergence.text}"
+    if len(divergences) > _UNUSED:
+        yield f"  and {len(divergences) - _UNUSED} more"
+
+
+def _summary(report: Report) -> Iterator[str]:
+    counts = report.counts
+    parts = [
+        (counts.exact, "exact"),
+        (counts.equivalent, "equivalent"),
+        (counts.side_calls, "side calls"),
+        (counts.refused, "refused"),
+        (counts.followed, "followed"),
+        (counts.live, "live"),
+    ]
+    shown = ", ".join(f"{number} {what}" for number, what in parts if number)
+    yield f"{_count(counts.requests, 'request')}{': ' + shown if shown else ''}"
+    if counts.recorded_model_calls:
+        yield f"  model calls: {counts.matched_model_calls} of {counts.recorded_model_calls} matched"
+    used = [f"{rule.name} ({rule.used})" for rule in report.rules]
+    if used:
+        yield f"  rules: {', '.join(used)}"
+    if report.out_of_order:
+        yield f"  {_count(len(report.out_of_order), 'request')} in another order than recorded"
+    if report.bound_by_arrival:
+        parallel = _count(len(report.bound_by_arrival), "equal request")
+        yield f"  {parallel} in parallel, bound by order of arrival"
+    missing = report.containment.missing
+    lacks = f" (missing: {', '.join(missing)})" if missing else ""
+    yield f"  containment: {report.containment.level}{lacks}"
+    yield from (f"  {note}" for note in report.notes)
+
+
+def _unused(unused: list[Unused]) -> Iterator[str]:
+    telling = [item for item in unused if not item.side_call]
+    for item in telling[:_UNUSED]:
+        left = f", {_count(item.turns, 'turn')} of it" if item.turns else ""
+        yield f"never came: {_recording(item.recording)}{left}"
+    if len(telling) > _UNUSED:
+        yield f"never came: {len(telling) - _UNUSED} more"
+
+
+def _recording(recording: Recording) -> str:
+    step = "" if recording.step is None else f", s{recording.step}"
+    attempt = "" if recording.attempt == 1 else f", attempt {recording.attempt}"
+    where = f"e{recording.event}{step}{attempt}"
+    return f"r{recording.exchange} ({where}) {recording.method} {recording.url}"
+
+
+def _commands(report: Report) -> Iterator[str]:
+    tape = shlex.quote(report.tape.path)
+    divergence = report.divergence
+    if divergence is None:
+        if report.unused and not report.verdict.green:
+            yield f"rerail show {tape} r{report.unused[0].recording.exchange}"
+        return
+    if divergence.nearest is not None:
+        yield f"rerail show {tape} r{divergence.nearest.exchange}"
+    command = f" -- {shlex.join(report.command)}"
+    if divergence.kind == "different" and divergence.field and divergence.message is None:
+        ignore = shlex.quote(divergence.field)
+        yield f"rerail replay {tape} --ignore {ignore}{command}"
+    if report.on_divergence == "stop":
+        yield f"rerail replay {tape} --on-divergence follow{command}"
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", "\\r").replace("\n", "\\n")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,127 @@
+"""The tape as a player needs it: requests to match, plans to send, model calls. Knows no socket.
+
+Heads are read once, bodies when they are wanted.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rerail.compare.body import READ_LIMIT
+from rerail.compare.canon import NO_BODY, Request
+from rerail.compare.recorded import Recorded
+from rerail.compare.side_calls import SideCall, side_call
+from rerail.llm.steps import Attempt, steps
+from rerail.playback.plan import Plan, make_plan
+from rerail.tape.exchange import Exchange, joined
+from rerail.tape.reader import Tape
+from rerail.tape.records import ConnectionFailed, HttpRequestBody
+from rerail.wire.http1 import parse_head
+
+_NEVER: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedExchange:
+    """One recorded exchange, with what its request is.
+
+    `step` is set for a model call, `side` for a side call. `early`: the origin answered and the
+    request was never completed, so the reply belongs to the head alone.
+    """
+
+    exchange: Exchange
+    recorded: Recorded
+    step: Attempt | None
+    side: SideCall | None
+    early: bool = False
+
+    @property
+    def event(self) -> int:
+        """The number of its request event."""
+        return self.recorded.started
+
+
+class Script:
+    """Everything on a tape that a replay may need."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        events = list(tape.events())
+        self._last_at = max((event.at for event in events), default=0)
+        self.failures = [event for event in events if isinstance(event, ConnectionFailed)]
+        cut_short = {
+            event.exchange_id
+            for event in events
+            if isinstance(event, HttpRequestBody) and event.ended != "complete"
+        }
+        found = [item for item in joined(events, tape.unfinished()) if item.request is not None]
+        self._steps = steps(found)
+        self.exchanges = {
+            item.exchange_id: self._read(item, item.exchange_id in cut_short) for item in found
+        }
+
+    @property
+    def recorded(self) -> Sequence[Recorded]:
+        """The requests for a matcher, in recorded order."""
+        return [item.recorded for item in self.exchanges.values()]
+
+    @property
+    def step_count(self) -> int:
+        """How many model calls the recording has; attempts of one are one."""
+        return len({attempt.step for attempt in self._steps.values()})
+
+    def plan(self, exchange_id: int) -> Plan:
+        """What to send for a recorded request."""
+        item = self.exchanges[exchange_id]
+        return make_plan(item.exchange, self.tape.blob_stream, lost_at=self._last_at)
+
+    def model_hosts(self) -> set[tuple[str, int]]:
+        """Host and port of every origin that a model call went to."""
+        asked = (item.recorded.request for item in self.exchanges.values() if item.step)
+        return {(request.host, request.port) for request in asked}
+
+    def _read(self, exchange: Exchange, cut_short: bool) -> RecordedExchange:
+        recorded = self._recorded(exchange)
+        request = recorded.request
+        return RecordedExchange(
+            exchange,
+            recorded,
+            self._steps.get(exchange.exchange_id),
+            side_call(request.method, request.host.lower(), request.path),
+            early=cut_short and exchange.reply is not None,
+        )
+
+    def _recorded(self, exchange: Exchange) -> Recorded:
+        event, body = exchange.request, exchange.request_body
+        assert event is not None
+        digest, size = (body.digest, body.size) if body else (NO_BODY, 0)
+        half = exchange.unfinished if exchange.unfinished and not body else None
+        content = half.content() if half and half.side == "agent" else b""
+        if content:
+            digest, size = hashlib.sha256(content).digest(), len(content)
+
+        def load() -> bytes | None:
+            if body is None:
+                return content
+            return self.tape.blob(body.digest) if body.size <= READ_LIMIT else None
+
+        request = Request.read(
+            parse_head(event.head),
+            scheme=event.scheme,
+            host=event.host,
+            port=event.port,
+            body=None,
+            body_digest=digest,
+            body_size=size,
+            process_id=event.process_id,
+        )
+        return Recorded(exchange.exchange_id, request, load, event.seq, _ended(exchange))
+
+
+def _ended(exchange: Exchange) -> int:
+    """The number of the event after which nothing more of the exchange came."""
+    if exchange.websocket:
+        return exchange.websocket[-1].seq
+    end = exchange.reply_body or exchange.failed
+    return end.seq if end else _NEVER

@@ -1,0 +1,151 @@
+"""Puts the report of a replay together from what its player wrote down. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from rerail import __version__
+from rerail.compare.reasons import EXPLAINED
+from rerail.compare.side_calls import TABLE as SIDE_CALLS
+from rerail.playback.player import Player, describe
+from rerail.playback.report import (
+    Containment,
+    Counts,
+    End,
+    Report,
+    RuleUse,
+    TapeNamed,
+    Unused,
+)
+from rerail.playback.script import RecordedExchange
+from rerail.playback.verdict import Facts, judge
+
+
+def make_report(
+    player: Player,
+    *,
+    command: Sequence[str],
+    environment: Iterable[str],
+    containment: Containment,
+    ended: End,
+    pace: str,
+    duration_ns: int,
+    notes: Iterable[str] = (),
+) -> Report:
+    """The report of a finished replay. `environment` holds names, `notes` further sentences."""
+    ledger, tape = player.ledger, player.script.tape
+    facts = _facts(player, ended, containment)
+    return Report(
+        rerail=__version__,
+        tape=TapeNamed(
+            path=str(tape.path),
+            id=tape.id,
+            run_id=tape.run.run_id,
+            task_id=tape.run.task_id,
+            state=tape.state,
+        ),
+        command=list(command),
+        recorded_command=tape.run.argv,
+        environment=sorted(environment),
+        containment=containment,
+        verdict=judge(facts),
+        ended=ended,
+        recorded_end=facts.recorded_end,
+        pace=pace,
+        duration_ms=duration_ns / 1e6,
+        on_divergence=player.policy,
+        counts=_counts(player, facts),
+        divergence=ledger.divergences[0] if ledger.divergences else None,
+        later_divergences=ledger.divergences[1:],
+        rules=_rules(player),
+        out_of_order=ledger.out_of_order,
+        bound_by_arrival=ledger.bound_by_arrival,
+        unused=_unused(player),
+        notes=[*notes, *(f"{count} {text}" for text, count in ledger.notes.items())],
+    )
+
+
+def _facts(player: Player, ended: End, containment: Containment) -> Facts:
+    script, ledger = player.script, player.ledger
+    counted = [item for item in script.exchanges.values() if item.side is None]
+    unused = _not_used(player)
+    steps = {item.step.step for item in unused if item.step}
+    matched = [script.exchanges[number] for number in ledger.matched]
+    recorded = script.tape.ended
+    return Facts(
+        recorded=len(counted),
+        recorded_model_calls=script.step_count,
+        matched=len(matched),
+        matched_model_calls=len({item.step.step for item in matched if item.step}),
+        refused=ledger.numbers("refused"),
+        followed=ledger.numbers("followed"),
+        live=ledger.numbers("live"),
+        unused_steps=sorted(steps),
+        unused_exchanges=[item.exchange.exchange_id for item in unused if item.side is None],
+        ended=ended,
+        recorded_end=End(status=recorded.status, signal=recorded.signal) if recorded else None,
+        containment=containment,
+    )
+
+
+def _not_used(player: Player) -> list[RecordedExchange]:
+    """What was not asked for, WebSockets that were left before their last model turn included."""
+    left = {number for number, turns in _turns_left(player).items() if turns}
+    items = player.script.exchanges.items()
+    unused = {item.exchange.exchange_id for item in player.unused()}
+    return [item for number, item in items if number in unused or number in left]
+
+
+def _turns_left(player: Player) -> dict[int, int]:
+    """For each WebSocket that was begun, how many model turns did not come."""
+    return {
+        conversation.exchange_id: conversation.turns - conversation.turns_heard
+        for conversation in player.conversations.values()
+    }
+
+
+def _counts(player: Player, facts: Facts) -> Counts:
+    ledger = player.ledger
+    others = [item for item in player.unused() if item.step is None]
+    return Counts(
+        requests=ledger.requests,
+        exact=len(ledger.numbers("exact")),
+        equivalent=len(ledger.numbers("equivalent")),
+        side_calls=len(ledger.numbers("side call")),
+        refused=len(facts.refused),
+        followed=len(facts.followed),
+        live=len(facts.live),
+        recorded=len(player.script.exchanges),
+        recorded_model_calls=facts.recorded_model_calls,
+        matched_model_calls=facts.matched_model_calls,
+        unused_model_calls=len(facts.unused_steps),
+        unused_others=len(others),
+    )
+
+
+def _rules(player: Player) -> list[RuleUse]:
+    """Every rule that was needed, and every rule of the user's, needed or not."""
+    used = player.ledger.rules
+    listed = [
+        RuleUse(name=name, reason=reason, source="built in", used=used[name])
+        for name, reason in EXPLAINED.items()
+    ]
+    listed += [
+        RuleUse(name=rule.name, reason=rule.reason, source=rule.source, used=used[rule.name])
+        for rule in player.rules.listed()
+    ]
+    listed += [
+        RuleUse(name=row.name, reason=row.reason, source="table", used=used[row.name])
+        for row in SIDE_CALLS
+    ]
+    return [rule for rule in listed if rule.used or rule.source == "user"]
+
+
+def _unused(player: Player) -> list[Unused]:
+    turns = _turns_left(player)
+    return [
+        Unused(
+            recording=describe(item),
+            side_call=item.side.name if item.side else "",
+            turns=turns.get(item.exchange.exchange_id, 0),
+        )
+        for item in _not_used(player)
+    ]
