@@ -40,4 +40,11 @@ def demo(model: Literal["simulated", "local"], folder: Path) -> int:
         )
     from rerail.testing.demo.tour import Tour
 
-    return 0 if Tour(folder, model, click.echo).walk() else 1
+    return 0 if Tour(folder, model, _show).walk() else 1
+
+
+def _show(line: str) -> None:
+    """What can be typed stands out where a person looks."""
+    from rerail.cli.texts import say, styled
+
+    say(styled(line, bold=True) if "   $ " in line else line)

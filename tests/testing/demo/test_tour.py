@@ -59,7 +59,7 @@ def test_the_story_is_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.M
     assert "simulated model" in said.splitlines()[0]
     log = (folder / "log").read_text().splitlines()
     tape = f"runs/night-{len(log) - 2}.tape"
-    assert log[-3].startswith(f"record -o {tape} --task=1841 -eAGENT_MODEL=")
+    assert log[-3].startswith(f"record -o {tape} --task=1841 -e AGENT_MODEL=")
     assert "--resolve=api.openai.com:443=127.0.0.1:" in log[-3]
     assert log[-2] == f"replay {tape}"
     assert log[-1].startswith(f"replay {tape} -- ")

@@ -109,11 +109,14 @@ class Tour:
         reach = [
             f"--resolve={name}:443={host}:{port}" for name, (host, port) in servers.names.items()
         ]
-        keep = [f"-e{name}={value}" for name, value in servers.variables.items()]
+        keep = [
+            word for name, value in servers.variables.items() for word in ("-e", f"{name}={value}")
+        ]
         for attempt in range(1, ATTEMPTS[self._kind] + 1):
             tape = self._new_tape()
             name = str(tape.relative_to(self._folder))
             task = [f"--task={TICKET}", *keep, *reach, "--", *self._agent(servers)]
+            servers.desk.filed.clear()
             status = self._run(["rerail", "record", "-o", name, *task])
             if status != 0 or not tape.exists():
                 self._failures.append(f"recording ended with status {status}")
