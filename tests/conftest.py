@@ -1,5 +1,6 @@
 """What every test may ask for: a test authority, scripted origins, a simulated model."""
 
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rerail.testing.ca import CertificateAuthority
+from rerail.testing.model import SimulatedModel
 from rerail.testing.origin import Origin
 
 
@@ -29,3 +31,17 @@ def start_origin() -> Iterator[Callable[..., Origin]]:
     """`start_origin(script, tls=…)` gives a started origin that is closed after the test."""
     with ExitStack() as stack:
         yield lambda *scripts, **options: stack.enter_context(Origin(*scripts, **options))
+
+
+@pytest.fixture
+def start_model() -> Iterator[Callable[..., SimulatedModel]]:
+    """`start_model(policy, tls=…)` gives a started simulated model that is closed after the test."""
+    with ExitStack() as stack:
+        yield lambda *policy, **options: stack.enter_context(SimulatedModel(*policy, **options))
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
