@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rerail.clock import RunClock
 from rerail.errors import TapeWriteFailed
-from rerail.proxy.handler import Route
-from rerail.proxy.upstream import Phase
+from rerail.proxy.handler import Phase, Route
 from rerail.redact.apply import Redactor
 from rerail.tape.records import (
     Body,

@@ -7,7 +7,6 @@ from rerail.tape.chunks import encode_chunks
 from rerail.tape.records import (
     Body,
     BodyEnd,
-    CaptureMissing,
     Event,
     Side,
     TunnelClosed,
@@ -65,6 +64,8 @@ class WebSocketRecord:
         match event:
             case Message(sender=sender, opcode=opcode, payload=payload):
                 frames = encode_chunks((frame.size, frame.at) for frame in event.frames)
+                if event.size > len(payload):
+                    self._missing(sender, f"{event.size - len(payload)} bytes of a large message")
                 self._write_message(
                     sender,
                     opcode,
@@ -80,10 +81,11 @@ class WebSocketRecord:
                 self._closed = True
                 self._write_close(sender, code, reason)
             case Undecodable(sender=sender, reason=reason):
-                what = f"WebSocket frames of the {sender} in r{self._id}"
-                self._recorder.emit(
-                    lambda at, wall: CaptureMissing(at=at, wall=wall, what=what, detail=reason)
-                )
+                self._missing(sender, reason)
+
+    def _missing(self, sender: Side, detail: str) -> None:
+        what = f"WebSocket frames of the {sender} in r{self._id}"
+        self._recorder.missing(what, detail, 0)
 
     def _write_message(
         self,

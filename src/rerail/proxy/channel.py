@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 READ_SIZE: Final = 1 << 18
+FLUSH_CHECK_SECONDS: Final = 0.005
 
 
 class Owner(Protocol):
@@ -130,8 +131,11 @@ class Channel(asyncio.Protocol):
         self.transport.close()
 
     def reset(self) -> None:
-        """Drop the connection the hard way: the peer sees a reset (RST)."""
+        """Drop the connection the hard way, once all is sent: the peer sees a reset (RST)."""
         if self.transport is None or self._lost:
+            return
+        if self.transport.get_write_buffer_size() and not self.transport.is_closing():
+            asyncio.get_running_loop().call_later(FLUSH_CHECK_SECONDS, self.reset)
             return
         peer = self.transport.get_extra_info("socket")
         if peer is not None:
@@ -172,9 +176,9 @@ class Channel(asyncio.Protocol):
         self._handshake = None
 
     @property
-    def tls(self) -> ssl.SSLObject | None:
-        """The TLS session, for its facts (certificate, ALPN)."""
-        return self._tls
+    def peer_certificate(self) -> bytes:
+        """The certificate that the peer showed (DER), empty without TLS."""
+        return (self._tls and self._tls.getpeercert(binary_form=True)) or b""
 
     # TLS.
 

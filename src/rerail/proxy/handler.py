@@ -6,12 +6,14 @@ the origin and tells a `Tap` what passed, a replay's session answers from the ta
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rerail.proxy.certs import OriginFlaw
-from rerail.proxy.upstream import Phase
 from rerail.tape.records import BodyEnd, Framing, Side
 from rerail.wire.http1 import Head
+
+Phase = Literal["resolve", "connect", "proxy", "tls"]
+"""How far a connection to an origin came before it failed."""
 
 
 @dataclass(frozen=True, slots=True)

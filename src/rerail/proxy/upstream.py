@@ -10,14 +10,13 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from rerail.errors import UsageProblem
 from rerail.proxy.channel import Channel, Owner
+from rerail.proxy.handler import Phase
 from rerail.wire.http1 import head_end, parse_head, status_line
 
-Phase = Literal["resolve", "connect", "proxy", "tls"]
 Address = tuple[str, int]
 
 
