@@ -1,0 +1,23 @@
+"""What runs inside an agent's own Python and Node, as files that a child is pointed to.
+
+Nothing of rerail is imported by them, and they import nothing but their own standard library.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_FOLDER: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePaths:
+    """Where the probes are: a folder for PYTHONPATH, a file for Node's `--require`."""
+
+    python: Path
+    node_preload: Path
+
+
+def paths() -> ProbePaths:
+    """The probes that came with this rerail."""
+    return ProbePaths(_FOLDER / "python", _FOLDER / "node" / "preload.cjs")

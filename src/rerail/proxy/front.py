@@ -121,27 +121,36 @@ class Front:
 
     async def _tunnel(self, head: Head) -> None:
         self._early = self._early[len(head.raw) :]
+        # A probe connects beneath its client, which would take an answer for the origin's bytes.
+        answers = head.get(b"rerail-answer") != b"none"
         process_id = caller(head, self._listening.token)
         if process_id is None:
-            self.channel.write(NOT_OURS)
+            self._decline(NOT_OURS, answers)
             raise Closed
         host, port = split_authority(request_line(head).target.decode("latin-1"), 443)
         if not host or not port:
-            self.channel.write(refusal(b"400 Bad Request", "CONNECT needs host:port"))
+            self._decline(refusal(b"400 Bad Request", "CONNECT needs host:port"), answers)
             raise Closed
         route = Route(self._connection_id, "http", host, port, process_id, tunnel=True)
         session = self._service.session(route, self.channel)
         try:
             await session.connect()
         except OriginUnreachable as unreachable:
-            self.channel.write(refusal(b"502 Bad Gateway", unreachable.reason))
+            self._decline(refusal(b"502 Bad Gateway", unreachable.reason), answers)
             raise Closed from unreachable
-        self.channel.write(ESTABLISHED)
+        if answers:
+            self.channel.write(ESTABLISHED)
         try:
             await self._inside(session, route)
         except Closed:
             session.lost(None)
             raise
+
+    def _decline(self, reply: bytes, answers: bool) -> None:
+        if answers:
+            self.channel.write(reply)
+        else:
+            self.channel.reset()
 
     async def _inside(self, session: Session, route: Route) -> None:
         """The first bytes in a tunnel say what it carries."""

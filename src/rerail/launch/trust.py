@@ -1,0 +1,138 @@
+"""Which certificates are trusted: by the recorder towards origins, by the agent towards anything.
+
+Knows no sockets and makes no certificate: it finds files, and writes the ones a child is shown.
+"""
+
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rerail.errors import UserError
+
+SYSTEM_FILES: Final = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Alpine, Arch
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora, RHEL before 9
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  # RHEL
+    "/etc/ssl/ca-bundle.pem",  # openSUSE
+    "/etc/ssl/cert.pem",  # macOS, FreeBSD, Alpine
+    "/opt/homebrew/etc/openssl@3/cert.pem",
+    "/usr/local/etc/openssl@3/cert.pem",
+)
+"""Where systems keep all their roots in one file, the commonest first."""
+
+ADDED_BY: Final = (
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "PIP_CERT",
+    "npm_config_cafile",
+)
+"""Variables of single clients by which a parent may have added a root of its own."""
+
+_BEGIN: Final = b"-----BEGIN CERTIFICATE-----"
+_END: Final = b"-----END CERTIFICATE-----"
+
+
+class TrustUnreadable(UserError):
+    """A variable of the environment names certificates that cannot be read."""
+
+
+class TrustedRoots(NamedTuple):
+    """The roots that origins are checked against, as OpenSSL takes them: a file and a folder."""
+
+    file: str | None
+    folder: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrustFiles:
+    """What a child is shown: `bundle` (PEM) in a folder of its own, and wget's start-up file."""
+
+    bundle: Path
+    wget: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder that holds the bundle and nothing else that is a certificate."""
+        return self.bundle.parent
+
+
+def trusted_roots(environ: Mapping[str, str]) -> TrustedRoots:
+    """What a program started in this environment trusts, as OpenSSL decides it.
+
+    `SSL_CERT_FILE` and `SSL_CERT_DIR` each stand in for the default of its kind
+    (SSL_CTX_set_default_verify_paths(3)). Raises `TrustUnreadable` where one names nothing.
+    """
+    defaults = ssl.get_default_verify_paths()
+    file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
+    if file and not Path(file).is_file():
+        raise TrustUnreadable(
+            f"SSL_CERT_FILE names `{file}`, which is not a file",
+            hint="unset SSL_CERT_FILE to trust the system's certificates",
+        )
+    if not folder and Path(defaults.openssl_capath).is_dir():
+        folder = defaults.openssl_capath
+    return TrustedRoots(file or _system_file(defaults.openssl_cafile), folder or None)
+
+
+def _system_file(openssl_default: str) -> str | None:
+    for candidate in (openssl_default, *SYSTEM_FILES):
+        if Path(candidate).is_file():
+            return candidate
+    try:
+        import certifi
+    except ImportError:
+        return None
+    return certifi.where()
+
+
+def ca_bundle(folder: Path, certificate_pem: bytes, environ: Mapping[str, str]) -> TrustFiles:
+    """Write the files a child is shown into `folder`: our certificate and all that it trusts now.
+
+    Most variables replace a client's roots instead of adding to them, so the roots of the parent
+    are in the bundle too. Raises `TrustUnreadable`, OSError.
+    """
+    trust = folder / "trust"
+    trust.mkdir(mode=0o700, exist_ok=True)
+    files = TrustFiles(trust / "ca-bundle.pem", folder / "wgetrc")
+    files.bundle.write_bytes(b"".join(_unique([certificate_pem, *_parents_roots(environ)])))
+    files.wget.write_bytes(_wget_settings(environ, files.bundle))
+    return files
+
+
+def _parents_roots(environ: Mapping[str, str]) -> Iterator[bytes]:
+    roots = trusted_roots(environ)
+    if roots.file:
+        yield Path(roots.file).read_bytes()
+    folders = environ.get("SSL_CERT_DIR", "").split(":")
+    named = [Path(environ[name]) for name in ADDED_BY if environ.get(name)]
+    for path in [*named, *(file for name in folders if name for file in _files_in(Path(name)))]:
+        if path.is_file():
+            yield path.read_bytes()
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _unique(texts: list[bytes]) -> Iterator[bytes]:
+    """Each certificate of these PEM texts once, without the remarks that stand between them."""
+    seen: set[bytes] = set()
+    for text in texts:
+        for piece in text.split(_BEGIN)[1:]:
+            encoded, end, _ = piece.partition(_END)
+            key = b"".join(encoded.split())
+            if end and key not in seen:
+                seen.add(key)
+                yield _BEGIN + encoded + _END + b"\n"
+
+
+def _wget_settings(environ: Mapping[str, str], bundle: Path) -> bytes:
+    """wget takes certificates from no variable, but its start-up file from one (WGETRC)."""
+    named, home = environ.get("WGETRC"), environ.get("HOME")
+    own = Path(named) if named else Path(home) / ".wgetrc" if home else None
+    kept = own.read_bytes() if own is not None and own.is_file() else b""
+    return kept + b"\nca_certificate = " + bytes(bundle) + b"\n"
