@@ -129,6 +129,7 @@ def test_a_stream_arrives_while_it_is_made(proxied: StartProxy, start_origin: St
             gate.set()
             while piece not in seen:
                 seen += agent.recv(65536)
+        proxy.read_all(agent)
     assert proxy.notes.exchanges[0].chunks[: len(pieces)] == pieces
 
 

@@ -1,0 +1,100 @@
+"""A WebSocket of a replay: the agent's frames are read, and what the origin said is said again."""
+
+import asyncio
+from collections import deque
+
+from rerail.playback.answers import Served
+from rerail.playback.conversation import NO_STATUS, Heard, Say, Spoken
+from rerail.playback.pace import Timer
+from rerail.playback.player import Player
+from rerail.proxy.handler import Wire
+from rerail.tape.chunks import decode_chunks
+from rerail.wire.websocket import Close, Control, Decoder, Encoder, Message, Undecodable
+
+PROTOCOL_ERROR = 1002
+
+
+class Dialogue:
+    """One conversation between the agent and the tape."""
+
+    def __init__(
+        self, player: Player, served: Served, extensions: str, wire: Wire, timer: Timer
+    ) -> None:
+        self._player = player
+        self._served = served
+        self._wire = wire
+        self._timer = timer
+        self._decoder = Decoder(extensions)
+        self._encoder = Encoder("origin", extensions)
+        self._saying: deque[Say] = deque()
+        self._waiting = False
+        self._over = False
+
+    def begin(self) -> None:
+        """Say what the origin said first."""
+        self._say(self._player.begin(self._served))
+
+    def received(self, data: bytes) -> None:
+        """Frames of the agent."""
+        for event in self._decoder.feed("agent", data, at=0):
+            match event:
+                case Message(opcode=opcode, payload=payload):
+                    self._heard(opcode, payload)
+                case Control(opcode=opcode, payload=payload):
+                    self._heard(opcode, payload)
+                case Close(code=code):
+                    self._heard("close", code=code)
+                case Undecodable(reason=reason):
+                    self._send(Say("close", code=PROTOCOL_ERROR, reason=reason[:120]))
+
+    def agent_left(self) -> None:
+        """The agent closed the connection without a close frame, or after one."""
+        if not self._over:
+            self._over = True
+            self._player.heard(self._served, "drop")
+
+    def _heard(self, kind: Spoken, payload: bytes = b"", *, code: int = NO_STATUS) -> None:
+        heard: Heard = self._player.heard(self._served, kind, payload, code=code)
+        self._timer.begin(heard.at)
+        self._say(heard.say)
+
+    def _say(self, what: tuple[Say, ...]) -> None:
+        self._saying.extend(what)
+        if not self._waiting:
+            self._speak()
+
+    def _speak(self) -> None:
+        """Say what is due, in order."""
+        while self._saying and not self._over:
+            say = self._saying[0]
+            if say.at and self._timer.holds(say.at, self._go_on):
+                self._waiting = True
+                return
+            self._send(self._saying.popleft())
+
+    def _go_on(self) -> None:
+        self._waiting = False
+        if self._saying and not self._over:
+            self._send(self._saying.popleft())
+            self._speak()
+
+    def _send(self, say: Say) -> None:
+        encoder = self._encoder
+        match say.kind:
+            case "text" | "binary":
+                lengths = [frame.size for frame in decode_chunks(say.frames)]
+                for frame in encoder.message(
+                    say.kind, say.payload, compressed=say.compressed, frames=lengths
+                ):
+                    self._wire.write(frame)
+            case "ping":
+                self._wire.write(encoder.ping(say.payload))
+            case "pong":
+                self._wire.write(encoder.pong(say.payload))
+            case "close":
+                self._wire.write(encoder.close(say.code, say.reason))
+                self._over = True
+                asyncio.get_running_loop().call_soon(self._wire.close)
+            case "drop":
+                self._over = True
+                self._wire.close()

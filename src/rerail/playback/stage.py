@@ -1,0 +1,353 @@
+"""The sockets' side of a replay: requests are put together, asked of the player, and answered.
+
+Stands where a recording has its relay. No origin is reached from here; a policy of `live` is given
+the means from outside.
+"""
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+from rerail.compare.body import READ_LIMIT
+from rerail.compare.canon import Request
+from rerail.playback.answers import Answer, GoLive, Served
+from rerail.playback.dialogue import Dialogue
+from rerail.playback.pace import Pace
+from rerail.playback.plan import Piece, Plan
+from rerail.playback.player import Player
+from rerail.proxy.certs import OriginFlaw
+from rerail.proxy.handler import OriginUnreachable, Route, Session, Tap, Wire
+from rerail.proxy.overhear import Overhearing
+from rerail.tape.records import BodyEnd
+from rerail.wire.http1 import (
+    Data,
+    End,
+    Head,
+    HeadSeen,
+    Opaque,
+    RequestScanner,
+    WireEvent,
+    parse_head,
+)
+
+JOINED_SIZE: Final = 1 << 16
+"""Bytes up to which a head and a body of known length are sent as one write."""
+
+
+class LiveCalls(Protocol):
+    """The way out, where a replay is allowed one."""
+
+    def call(self, route: Route, raw: bytes, wire: Wire, done: Callable[[], None]) -> None:
+        """Pass a whole request on; its reply goes to `wire`, and `done` is called at its end."""
+
+
+class Stage:
+    """The service of a replay: a session for each connection, all asking one player."""
+
+    def __init__(
+        self, player: Player, pace: Pace, *, tap: Tap | None = None, live: LiveCalls | None = None
+    ) -> None:
+        self.player = player
+        self.pace = pace
+        self.tap = tap
+        self.live = live
+
+    def session(self, route: Route, wire: Wire) -> Session:
+        return PlayedSession(self, route, wire)
+
+    def missing(self, what: str, detail: str, process_id: int) -> None:
+        self.player.ledger.notes[f"{what}: {detail}"] += 1
+        if self.tap is not None:
+            self.tap.missing(what, detail, process_id)
+
+
+class PlayedSession:
+    """One connection of the agent, answered from the tape."""
+
+    def __init__(self, stage: Stage, route: Route, wire: Wire) -> None:
+        self._stage = stage
+        self._route = route
+        self._heard = Overhearing(route, stage.tap) if stage.tap else None
+        self._wire: Wire = _Heard(wire, self._heard) if self._heard else wire
+        self._scanner = RequestScanner(keep_raw=stage.live is not None)
+        self._arriving: _Arriving | None = None
+        self._queue: deque[tuple[_Arriving, Answer]] = deque()
+        self._pieces: Iterator[Piece] | None = None
+        self._plan: Plan | None = None
+        self._held: Piece | None = None
+        self._dialogue: Dialogue | None = None
+        self._flaw: OriginFlaw | None = None
+        self._no_tls = ""
+        self._timer = stage.pace.timer()
+        self._ready = True
+        self._busy = False
+        self._over = False
+
+    # Setting up.
+
+    async def connect(self) -> None:
+        failure = self._stage.player.connecting(self._route.host, self._route.port)
+        if failure is None:
+            return
+        tap = self._stage.tap
+        if tap is not None:
+            tap.connection_failed(
+                self._route, failure.phase, failure.reason, failure.error, failure.shown
+            )
+        if failure.phase != "tls":
+            raise OriginUnreachable(failure.reason)
+        if failure.shown in ("expired", "not_yet_valid", "name", "issuer"):
+            self._flaw = OriginFlaw(failure.shown, failure.reason)  # type: ignore[arg-type]
+        else:
+            self._no_tls = failure.reason
+
+    async def secure(self, server_name: str | None, *, alpn: bool) -> OriginFlaw | None:
+        self._route = Route(
+            self._route.connection_id,
+            "https",
+            self._route.host,
+            self._route.port,
+            self._route.process_id,
+        )
+        if self._heard is not None:
+            self._heard.secured()
+        if self._no_tls:
+            raise OriginUnreachable(self._no_tls)
+        return self._flaw
+
+    # What the agent does.
+
+    def received(self, data: bytes) -> None:
+        if self._heard is not None:
+            self._heard.agent(data)
+        if self._dialogue is not None:
+            self._dialogue.received(data)
+            return
+        for event in self._scanner.feed(data):
+            self._asked(event)
+
+    def opaque(self, data: bytes, why: str) -> None:
+        """Opaque bytes are on the tape to be looked at; nobody can say what would answer them."""
+        place = f"{self._route.host}:{self._route.port}"
+        self._stage.player.refuse_connection(place, why)
+        self._finish("cut", "an opaque connection cannot be replayed")
+        self._wire.close()
+
+    def ended(self) -> None:
+        """The agent half-closed, or closed: what is still to be said is said, if it listens."""
+        if self._dialogue is not None or (not self._busy and not self._queue):
+            self.lost(None)
+
+    def lost(self, error: Exception | None) -> None:
+        if self._over:
+            return
+        if self._dialogue is not None:
+            self._dialogue.agent_left()
+        self._finish("agent_closed", "the agent closed the connection")
+        self._wire.close()
+
+    def writable(self, ready: bool) -> None:
+        self._ready = ready
+        if ready:
+            self._pump()
+
+    def released(self) -> None:
+        self._over = True
+
+    @property
+    def idle(self) -> bool:
+        return not self._busy and not self._queue and self._arriving is None
+
+    @property
+    def raw(self) -> bool:
+        return self._dialogue is not None
+
+    def _finish(self, ended: BodyEnd, reason: str) -> None:
+        self._over = True
+        if self._heard is not None:
+            self._heard.finish(ended, reason)
+
+    # A request is put together.
+
+    def _asked(self, event: WireEvent) -> None:
+        match event:
+            case HeadSeen(head=head, framing=framing):
+                self._arriving = _Arriving(head, event.raw)
+                if framing != "none":
+                    self._before_body(self._arriving)
+            case Data() if self._arriving is not None:
+                self._arriving.add(event)
+            case End() if self._arriving is not None:
+                arriving, self._arriving = self._arriving, None
+                arriving.raw += event.raw
+                if not arriving.answered:
+                    answer = self._stage.player.answer(arriving.request(self._route))
+                    self._answer(arriving, answer)
+            case Opaque(raw=raw, why=why):
+                self.opaque(raw, why)
+
+    def _before_body(self, arriving: "_Arriving") -> None:
+        """RFC 9110 section 10.1.1: some replies come before the body, some ask for it."""
+        said = self._stage.player.before_body(arriving.request(self._route))
+        if isinstance(said, Served):
+            arriving.answered = True
+            self._answer(arriving, said)
+        elif said is not None:
+            arriving.interim_sent = 1
+            self._wire.write(said.reply)
+
+    # Its answer is sent.
+
+    def _answer(self, arriving: "_Arriving", answer: Answer) -> None:
+        self._queue.append((arriving, answer))
+        self._pump()
+
+    def _pump(self) -> None:
+        """Send what is due, as fast as the agent reads and the pace allows; then what is next."""
+        while self._ready and not self._over and self._dialogue is None:
+            if self._pieces is None:
+                if self._busy or not self._queue:
+                    return
+                self._begin(*self._queue.popleft())
+                continue
+            piece = self._held or next(self._pieces, None)
+            if piece is None:
+                self._end()
+                continue
+            if self._timer.holds(piece.at, self._go_on):
+                self._held = piece
+                return
+            self._held = None
+            self._wire.write(piece.data)
+
+    def _go_on(self) -> None:
+        """The time of the held piece has come."""
+        held, self._held = self._held, None
+        if held is None or self._over:
+            return
+        self._wire.write(held.data)
+        self._pump()
+
+    def _begin(self, arriving: "_Arriving", answer: Answer) -> None:
+        if isinstance(answer, GoLive):
+            assert self._stage.live is not None
+            self._busy = True
+            self._stage.live.call(self._route, arriving.raw, self._wire, self._live_done)
+        elif isinstance(answer, Served):
+            self._busy = True
+            plan = self._plan = answer.plan
+            self._timer.begin(plan.requested_at)
+            if plan.is_websocket:
+                self._switch(arriving, answer, plan)
+            else:
+                self._pieces = _joined(plan, arriving.interim_sent)
+        else:
+            self._wire.write(answer.reply)
+
+    def _live_done(self) -> None:
+        self._busy = False
+        self._pump()
+
+    def _switch(self, arriving: "_Arriving", answer: Served, plan: Plan) -> None:
+        key = arriving.head.get(b"sec-websocket-key") or b""
+        self._wire.write(plan.switching_head(key))
+        assert plan.head is not None
+        agreed = parse_head(plan.head.data).get_all(b"sec-websocket-extensions")
+        extensions = b", ".join(agreed).decode("latin-1")
+        self._dialogue = Dialogue(self._stage.player, answer, extensions, self._wire, self._timer)
+        self._dialogue.begin()
+        held = self._scanner.take_held()
+        if held:
+            self._dialogue.received(held)
+
+    def _end(self) -> None:
+        """The reply is sent: the connection goes the way it went."""
+        plan, self._plan, self._pieces = self._plan, None, None
+        assert plan is not None
+        if plan.ended == "reset":
+            self._finish("reset", "the recorded reply ended with a reset")
+            self._wire.reset()
+        elif plan.ended == "cut" or plan.framing == "close" or plan.closes:
+            self._close_as(plan)
+        elif plan.ended == "complete":
+            self._busy = False
+        # After a time-out, or where the agent left first, nothing more is said.
+
+    def _close_as(self, plan: Plan) -> None:
+        if self._heard is not None:
+            self._heard.origin_ended()
+        self._over = True
+        self._wire.close()
+
+
+class _Arriving:
+    """A request whose body is coming; a body too large to compare is only hashed."""
+
+    def __init__(self, head: Head, raw: bytes) -> None:
+        self.head = head
+        self.raw = raw
+        self.answered = False
+        self.interim_sent = 0
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._hash = hashlib.sha256()
+
+    def add(self, data: Data) -> None:
+        """A piece of the body."""
+        self.raw += data.raw
+        self._size += len(data.payload)
+        self._hash.update(data.payload)
+        if self._size <= READ_LIMIT:
+            self._pieces.append(data.payload)
+        else:
+            self._pieces.clear()
+
+    def request(self, route: Route) -> Request:
+        """What has come so far, as it is compared."""
+        return Request.read(
+            self.head,
+            scheme=route.scheme,
+            host=route.host,
+            port=route.port,
+            body=b"".join(self._pieces) if self._size <= READ_LIMIT else None,
+            body_digest=self._hash.digest(),
+            body_size=self._size,
+            process_id=route.process_id,
+        )
+
+
+class _Heard:
+    """The agent's wire, overheard: what is said to the agent is told as an origin's words."""
+
+    def __init__(self, wire: Wire, heard: Overhearing) -> None:
+        self._wire = wire
+        self._heard = heard
+        self.write_end = wire.write_end
+        self.close = wire.close
+        self.reset = wire.reset
+        self.read_on = wire.read_on
+
+    def write(self, data: bytes) -> None:
+        self._wire.write(data)
+        self._heard.origin(data)
+
+
+def _joined(plan: Plan, interim_sent: int) -> Iterator[Piece]:
+    """The pieces of a plan; a small body of known length goes with its head."""
+    pieces = plan.pieces(interim_sent=interim_sent)
+    if plan.framing != "length":
+        yield from pieces
+        return
+    joined: list[bytes] = []
+    size = 0
+    at = 0
+    for piece in pieces:
+        joined.append(piece.data)
+        size += len(piece.data)
+        at = piece.at
+        if size >= JOINED_SIZE:
+            yield Piece(at, b"".join(joined))
+            joined, size = [], 0
+    if joined:
+        yield Piece(at, b"".join(joined))
