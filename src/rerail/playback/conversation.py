@@ -44,11 +44,15 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What follows from a message of the agent: things to say, or why it was not recorded."""
+    """What follows from a message of the agent: things to say, or why it was not recorded.
+
+    `at` is when the message came in the recording (ns since the run began).
+    """
 
     say: tuple[Say, ...] = ()
     rules: tuple[str, ...] = ()
     miss: Miss | None = None
+    at: int = 0
 
 
 class Conversation:
@@ -63,7 +67,9 @@ class Conversation:
         call: ModelCall | None,
     ) -> None:
         self._recorded = recorded
-        self._events = [event for event in events if not _is_answer(event)]
+        self._events = [
+            event for event in events if not isinstance(event, WsOpened) and not _is_answer(event)
+        ]
         self._read = read
         self._rules = rules
         self._call = call
@@ -122,7 +128,7 @@ class Conversation:
             rules = tuple(body_reasons(first, second))
         self.turns_heard += self._is_turn(expected)
         self._next += 1
-        return Heard(self._until_agent(), rules)
+        return Heard(self._until_agent(), rules, at=expected.at)
 
     def _as_request(self, payload: bytes) -> Request:
         """A message in the form in which requests are compared: a body under the upgrade's head."""
@@ -139,10 +145,9 @@ class Conversation:
         said: list[Say] = []
         while self._next < len(self._events):
             event = self._events[self._next]
-            if not isinstance(event, WsOpened):
-                if event.sender == "agent":
-                    break
-                said.append(self._say(event))
+            if event.sender == "agent":
+                break
+            said.append(self._say(event))
             self._next += 1
         return tuple(said)
 
@@ -158,13 +163,13 @@ class Conversation:
             compressed=event.compressed,
         )
 
-    def _is_turn(self, event: WsOpened | WsMessage | WsClosed) -> bool:
+    def _is_turn(self, event: WsMessage | WsClosed) -> bool:
         if not isinstance(event, WsMessage) or event.sender != "agent" or self._call is None:
             return False
         return event.opcode == "text" and is_turn(self._call.api, self._read(event.content))
 
 
-def _is_answer(event: WsOpened | WsMessage | WsClosed) -> bool:
+def _is_answer(event: WsMessage | WsClosed) -> bool:
     """Pings of the agent and all pongs: they are answered or left out as they come."""
     if not isinstance(event, WsMessage):
         return False

@@ -110,8 +110,9 @@ def _summary(report: Report) -> Iterator[str]:
     ]
     shown = ", ".join(f"{number} {what}" for number, what in parts if number)
     yield f"{_count(counts.requests, 'request')}{': ' + shown if shown else ''}"
-    if counts.recorded_model_calls:
-        yield f"  model calls: {counts.matched_model_calls} of {counts.recorded_model_calls} matched"
+    calls = counts.recorded_model_calls
+    if calls:
+        yield f"  model calls: {counts.matched_model_calls} of {calls} matched"
     used = [f"{rule.name} ({rule.used})" for rule in report.rules]
     if used:
         yield f"  rules: {', '.join(used)}"
@@ -151,7 +152,8 @@ def _commands(report: Report) -> Iterator[str]:
         return
     if divergence.nearest is not None:
         yield f"rerail show {tape} r{divergence.nearest.exchange}"
-    command = f" -- {shlex.join(report.command)}"
+    changed = report.command != report.recorded_command
+    command = f" -- {shlex.join(report.command)}" if changed else ""
     if divergence.kind == "different" and divergence.field and divergence.message is None:
         ignore = shlex.quote(divergence.field)
         yield f"rerail replay {tape} --ignore {ignore}{command}"

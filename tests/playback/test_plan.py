@@ -1,0 +1,186 @@
+"""What is sent for a recorded request: the bytes of the origin."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rerail.playback.plan import Plan, _cut
+from rerail.playback.script import Script
+from rerail.tape.chunks import Chunk
+from rerail.tape.records import HttpReplyHead
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def plan_of(maker: Any, number: int = 1) -> Plan:
+    return Script(maker.finish()).plan(number)
+
+
+def sent(plan: Plan, **options: int) -> bytes:
+    return b"".join(piece.data for piece in plan.pieces(**options))
+
+
+def test_a_reply_with_a_length_is_the_head_and_the_bytes(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    head = b"HTTP/1.0 200 Fine\r\nX-Odd:  two\r\nx-odd: three\r\nContent-Length: 6\r\n\r\n"
+    maker.reply([b"abc", b"def"], head=head)
+    plan = plan_of(maker)
+    assert sent(plan) == head + b"abcdef"
+    assert [piece.data for piece in plan.pieces()][1:] == [b"abc", b"def"]
+    assert (plan.framing, plan.ended, plan.status) == ("length", "complete", 200)
+
+
+def test_chunks_come_back_with_their_boundaries_and_times(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.reply([b"data: 1\n\n", b"data: 22\n\n"], head=CHUNKED, framing="chunked")
+    plan = plan_of(maker)
+    pieces = list(plan.pieces())
+    assert [piece.data for piece in pieces] == [
+        CHUNKED,
+        b"9\r\ndata: 1\n\n\r\n",
+        b"a\r\ndata: 22\n\n\r\n",
+        b"0\r\n\r\n",
+    ]
+    times = [piece.at for piece in pieces]
+    assert times == sorted(times)
+    assert times[2] - times[1] == 1_000_000
+    assert plan.requested_at < times[0]
+
+
+def test_odd_chunk_lines_and_trailers_come_back_as_sent(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.reply(
+        [b"abc", b"0123456789"],
+        head=CHUNKED,
+        framing="chunked",
+        chunk_lines=b"003;x=y\r\nA\r\n000\r\n",
+        trailers=b"Checksum: 7\r\n",
+    )
+    assert sent(plan_of(maker)) == (
+        CHUNKED + b"003;x=y\r\nabc\r\nA\r\n0123456789\r\n000\r\nChecksum: 7\r\n\r\n"
+    )
+
+
+def test_an_empty_chunked_body_keeps_its_last_chunk(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.reply([], head=CHUNKED, framing="chunked")
+    assert sent(plan_of(maker)) == CHUNKED + b"0\r\n\r\n"
+
+
+def test_a_cut_reply_ends_where_it_was_cut(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.reply([b"abc", b"de"], head=CHUNKED, framing="close", ended="reset")
+    plan = plan_of(maker)
+    assert plan.ended == "reset"
+    assert sent(plan) == CHUNKED + b"3\r\nabc\r\n2\r\nde"
+
+
+def test_a_body_to_the_end_of_the_connection_has_no_framing(
+    tape_maker: Callable[[], Any],
+) -> None:
+    maker = tape_maker()
+    maker.request(method="GET")
+    maker.reply([b"all of it"], head=b"HTTP/1.0 200 OK\r\n\r\n", framing="close")
+    plan = plan_of(maker)
+    assert (plan.framing, sent(plan)) == ("close", b"HTTP/1.0 200 OK\r\n\r\nall of it")
+
+
+@pytest.mark.parametrize(
+    ("method", "head"),
+    [
+        ("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n"),
+        ("GET", b"HTTP/1.1 204 No Content\r\n\r\n"),
+        ("GET", b"HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        ("GET", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    ],
+)
+def test_replies_without_a_body_are_the_head_alone(
+    tape_maker: Callable[[], Any], method: str, head: bytes
+) -> None:
+    maker = tape_maker()
+    maker.request(method=method)
+    maker.reply([], head=head)
+    assert sent(plan_of(maker)) == head
+
+
+def test_interim_heads_come_first_unless_they_were_sent(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    interim = [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"]
+    maker.reply(interim=interim)
+    plan = plan_of(maker)
+    assert sent(plan).startswith(interim[0] + interim[1] + b"HTTP/1.1 200 OK")
+    assert sent(plan, interim_sent=1).startswith(interim[1] + b"HTTP/1.1 200 OK")
+
+
+def test_a_request_that_was_never_answered_has_no_head(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.failed("timeout")
+    plan = plan_of(maker)
+    assert (plan.head, plan.ended, list(plan.pieces())) == (None, "timeout", [])
+
+
+def test_a_reply_that_the_recorder_did_not_live_to_end_is_cut(
+    tape_maker: Callable[[], Any],
+) -> None:
+    maker = tape_maker()
+    number = maker.request({"a": 1})
+    maker.add(HttpReplyHead, exchange_id=number, head=CHUNKED)
+    writer = maker.writer.body(exchange_id=number, side="origin", exact=True)
+    for chunk in (b"first", b"second"):
+        maker.at += 1_000_000
+        writer.write(maker.redactor.body(chunk), at=maker.at)
+    plan = Script(maker.leave()).plan(number)
+    assert plan.ended == "cut"
+    assert sent(plan) == CHUNKED + b"5\r\nfirst\r\n6\r\nsecond"
+
+
+def test_a_redacted_cookie_is_played_back_in_ascii(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.reply(head=b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=verysecret\r\nContent-Length: 2\r\n\r\n")
+    head = sent(plan_of(maker))
+    assert b"Set-Cookie: sid=redacted.cookie." in head
+    assert head.isascii()
+
+
+def test_the_upgrade_is_answered_for_the_key_that_is_asked(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.websocket(("origin", "text", "hello"))
+    plan = plan_of(maker)
+    assert plan.is_websocket
+    # The example of RFC 6455 section 1.3.
+    head = plan.switching_head(b"dGhlIHNhbXBsZSBub25jZQ==")
+    assert b"sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" in head
+    assert b"X-Other: kept\r\n" in head
+
+
+@given(st.lists(st.binary(max_size=6), max_size=8), st.lists(st.integers(1, 9), max_size=8))
+def test_however_it_is_read_a_body_is_cut_where_the_table_says(
+    reads: list[bytes], sizes: list[int]
+) -> None:
+    content = b"".join(reads)
+    table = tuple(Chunk(size, at) for at, size in enumerate(sizes))
+    cuts = list(_cut(reads, table, 99))
+    assert b"".join(cut.data for cut in cuts) == content
+    chunks: list[bytes] = []
+    for cut in cuts:
+        if cut.begins:
+            chunks.append(b"")
+        chunks[-1] += cut.data
+    expected, at = [], 0
+    for size in sizes:
+        expected.append(content[at : at + size])
+        at += size
+    whole = [part for part in expected if part]
+    assert chunks[: len(whole)] == whole
+    assert b"".join(chunks[len(whole) :]) == content[at:]
