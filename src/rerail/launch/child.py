@@ -1,0 +1,179 @@
+"""One command under supervision: started, signalled, waited for, its descendants counted.
+
+Knows no event loop: `pidfd` becomes readable when the command has ended, whatever waits on it.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from rerail.launch.family import arguments_of, descendants_of, own_children
+from rerail.launch.signals import Forwarding
+from rerail.launch.spawn import spawn
+from rerail.sandbox.choose import Sandbox
+
+PR_SET_CHILD_SUBREAPER: Final = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a command ended. `status` is what a shell says: 128+n where signal n ended it."""
+
+    status: int
+    signal: int = 0
+
+
+class Child:
+    """A running command. `close` (or `with`) gives back what it changed in this process.
+
+    `pid` is the command's; `pidfd` is readable once it has ended; `listener` is the socket that
+    its sandbox made for the recorder, None where there is none.
+    """
+
+    def __init__(self) -> None:
+        self.pid = 0
+        self.pidfd = -1
+        self.listener: socket.socket | None = None
+        self._forwarding = Forwarding(self._some_child_changed)
+        self._strangers = frozenset(own_children())
+        self._ending: Ending | None = None
+        self._thread: _WaitingThread | None = None
+
+    def send_signal(self, number: int) -> None:
+        """Signal the command; nothing happens once it has ended."""
+        self._forwarding.send(number)
+
+    def wait(self) -> Ending:
+        """Wait for the command's end; its descendants may go on. Says the same every time."""
+        if self._ending is None:
+            raw = self._thread.result() if self._thread else os.waitpid(self.pid, 0)[1]
+            self._forwarding.detach()
+            code = os.waitstatus_to_exitcode(raw)
+            self._ending = Ending(code) if code >= 0 else Ending(128 - code, -code)
+        return self._ending
+
+    def descendants(self) -> list[tuple[int, list[str]]]:
+        """What the command left behind and still runs, as (pid, arguments)."""
+        found = [pid for pid in descendants_of(os.getpid()) if pid not in self._strangers]
+        return [(pid, arguments_of(pid)) for pid in found]
+
+    def close(self) -> None:
+        """Give the signals back, adopt no more, close what is open. The command may go on."""
+        self._forwarding.release()
+        self._reap_adopted()
+        _adopt_orphans(False)
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # From start to end.
+
+    def _start(
+        self,
+        words: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        sandbox: Sandbox | None,
+        port: int,
+    ) -> None:
+        self._forwarding.install()
+        # Before the start: a command may be gone, and its orphans with it, within a millisecond.
+        _adopt_orphans(True)
+        try:
+            spawned = spawn(words, cwd=cwd, environment=environment, sandbox=sandbox, port=port)
+        except BaseException:
+            self.close()
+            raise
+        self.pid, self.listener = spawned.pid, spawned.listener
+        self._forwarding.attach(self.pid)
+        self.pidfd = self._end_descriptor()
+
+    def _end_descriptor(self) -> int:
+        """Linux has a descriptor for a process's end since 5.3; elsewhere a thread waits for it."""
+        with suppress(AttributeError, OSError):
+            return os.pidfd_open(self.pid)
+        self._thread = _WaitingThread(self.pid)
+        return self._thread.descriptor
+
+    def _some_child_changed(self) -> None:
+        if self._is_stopped():
+            self._forwarding.stop_with_child(self._is_stopped)
+        self._reap_adopted()
+
+    def _is_stopped(self) -> bool:
+        with suppress(AttributeError, ChildProcessError):
+            options = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+            return self.pid > 0 and os.waitid(os.P_PID, self.pid, options) is not None
+        return False
+
+    def _reap_adopted(self) -> None:
+        """Orphans of the command became our children: their entries go when they end."""
+        for pid in own_children():
+            if pid != self.pid and pid not in self._strangers:
+                with suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+
+
+class _WaitingThread:
+    """Waits for a process; `descriptor` is at its end when the process is."""
+
+    def __init__(self, pid: int) -> None:
+        self.descriptor, self._open_end = os.pipe()
+        self._pid = pid
+        self._raw = 0
+        self._thread = threading.Thread(target=self._wait, name="waits", daemon=True)
+        self._thread.start()
+
+    def _wait(self) -> None:
+        _, self._raw = os.waitpid(self._pid, 0)
+        os.close(self._open_end)
+
+    def result(self) -> int:
+        """The raw status, once there is one."""
+        self._thread.join()
+        return self._raw
+
+
+def start(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    sandbox: Sandbox | None = None,
+    port: int = 0,
+) -> Child:
+    """Start a command with our terminal and in our process group, and pass signals on to it.
+
+    With a `sandbox`, `port` is where the recorder is to be reached from inside on 127.0.0.1: where
+    the sandbox `listens_inside`, the child's `listener` is bound to it, else the caller's own is.
+
+    Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem`, `SandboxFailed`.
+    """
+    child = Child()
+    child._start(command, cwd, environment, sandbox, port)
+    return child
+
+
+def _adopt_orphans(wanted: bool) -> None:
+    """Descendants whose parent ends become our children, not init's (prctl(2)); Linux only."""
+    with suppress(AttributeError, ImportError, OSError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)

@@ -1,0 +1,68 @@
+"""Who descends from this process, read from /proc. Knows nothing of why one asks."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+PROC: Final = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """A process and its parent; `ended` where only its entry is left."""
+
+    pid: int
+    parent: int
+    ended: bool
+
+
+def own_children() -> list[int]:
+    """Our direct children, ended ones included; empty where the kernel keeps no such list."""
+    found: list[int] = []
+    for task in (PROC / "self" / "task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, task.read_bytes().split())
+    return found
+
+
+def descendants_of(pid: int) -> list[int]:
+    """The processes below `pid` that still run, in the order of their numbers."""
+    children: dict[int, list[Relative]] = {}
+    for relative in _everybody():
+        children.setdefault(relative.parent, []).append(relative)
+    found: list[int] = []
+    generation = [pid]
+    while generation:
+        born = [child for parent in generation for child in children.get(parent, [])]
+        found += [child.pid for child in born if not child.ended]
+        generation = [child.pid for child in born]
+    return sorted(found)
+
+
+def _everybody() -> Iterator[Relative]:
+    if not PROC.is_dir():
+        return
+    for folder in PROC.iterdir():
+        if folder.name.isdigit() and (relative := _read(int(folder.name))) is not None:
+            yield relative
+
+
+def _read(pid: int) -> Relative | None:
+    """The second field of stat is the name in parentheses, and may hold any byte (proc(5))."""
+    try:
+        stat = (PROC / str(pid) / "stat").read_bytes()
+    except OSError:
+        return None
+    state, parent = stat[stat.rindex(b")") + 2 :].split(maxsplit=2)[:2]
+    return Relative(pid, int(parent), state in (b"Z", b"X"))
+
+
+def arguments_of(pid: int) -> list[str]:
+    """The words a process was started with; empty where it is gone."""
+    try:
+        words = (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return []
+    return [word.decode(errors="replace") for word in words.split(b"\0")[:-1]]

@@ -1,0 +1,129 @@
+"""Start one process, in a sandbox or not. Waiting for it and signals are not known here.
+
+Without a sandbox the system's own posix_spawn is the fastest; with one the child has work to do
+between fork and exec. Descriptors of ours are never inherited (PEP 446), those that were handed to
+us to pass on (a shell's `3>file`, make's job server) are.
+"""
+
+import errno
+import os
+import signal
+import socket
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+from rerail.errors import UsageProblem
+from rerail.launch.command import cannot_start, find_program, through_shell
+from rerail.sandbox.choose import Sandbox
+from rerail.sandbox.handshake import EXEC, Handshake
+
+IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
+"""An ignored signal stays ignored over exec, and few programs expect that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A process, and the listening socket that its sandbox made for the recorder, if it did."""
+
+    pid: int
+    listener: socket.socket | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to execute: the words as typed, the program they mean, where, with what environment."""
+
+    words: Sequence[str]
+    program: str
+    cwd: Path
+    environment: Mapping[str, str]
+
+
+def spawn(
+    words: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    sandbox: Sandbox | None = None,
+    port: int = 0,
+) -> Spawned:
+    """Start a command; `port` is the recorder's, for the sandbox.
+
+    Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem` (a `cwd` that is no folder),
+    `SandboxFailed`.
+    """
+    if not words:
+        raise UsageProblem("there is no command", hint="write the command after `--`")
+    if not cwd.is_dir():
+        raise UsageProblem(f"there is no folder `{cwd}`", hint="start from a folder that exists")
+    program = find_program(words[0], environment, cwd)
+    command = Command(words, program, cwd, environment)
+    try:
+        if sandbox is None and cwd == Path.cwd():
+            return Spawned(_spawn_here(command))
+        return _fork(command, sandbox, port)
+    except OSError as error:
+        raise cannot_start(words[0], program, error) from error
+
+
+def _spawn_here(command: Command) -> int:
+    words = list(command.words)
+    try:
+        return os.posix_spawn(
+            command.program, words, command.environment, setsigdef=IGNORED_BY_PYTHON
+        )
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+    words = through_shell(command.program, words)
+    return os.posix_spawn(words[0], words, command.environment, setsigdef=IGNORED_BY_PYTHON)
+
+
+def _fork(command: Command, sandbox: Sandbox | None, port: int) -> Spawned:
+    ours, theirs = Handshake.pair()
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        # Python 3.12 warns of threads. The child runs only what is loaded already, then executes.
+        pid = os.fork()
+    if pid == 0:
+        _become(command, sandbox, port, theirs)
+    theirs.close()
+    try:
+        listener = sandbox.admit(ours, pid) if sandbox else None
+        ours.await_exec()
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
+    finally:
+        ours.close()
+    return Spawned(pid, listener)
+
+
+def _become(command: Command, sandbox: Sandbox | None, port: int, parent: Handshake) -> NoReturn:
+    try:
+        for number in IGNORED_BY_PYTHON:
+            signal.signal(number, signal.SIG_DFL)
+        with parent.step(f"enter the folder `{command.cwd}`"):
+            os.chdir(command.cwd)
+        if sandbox is not None:
+            sandbox.enter(parent, port)
+        with parent.step(EXEC):
+            _execute(command)
+    finally:
+        # Whatever it was, it was told or shows itself in the silence; nobody else's code may run.
+        os._exit(127)
+
+
+def _execute(command: Command) -> None:
+    try:
+        os.execve(command.program, list(command.words), command.environment)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+    words = through_shell(command.program, command.words)
+    os.execve(words[0], words, command.environment)

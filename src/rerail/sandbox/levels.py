@@ -1,0 +1,75 @@
+"""What keeps a replayed command away from the world, as data: layers, and the level they add up to.
+
+Knows no system call. A layer that is not there is named, with what it would have stopped.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from rerail.errors import UserError
+
+Level = Literal["contained", "no network", "not contained"]
+"""From the strongest to the weakest. A replay is trusted from "no network" on."""
+
+
+class SandboxFailed(UserError):
+    """A sandbox that was chosen could not be entered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One mechanism, and what it stops."""
+
+    name: str
+    stops: str
+
+
+NETWORK_NAMESPACE: Final = Layer(
+    "network namespace",
+    "TCP, UDP, DNS and abstract unix sockets to anything but the recorder",
+)
+TCP_RULES: Final = Layer("landlock tcp rules", "TCP to any port but the recorder's")
+SOCKET_FILTER: Final = Layer(
+    "socket filter", "UDP, DNS, raw and MPTCP sockets, and sockets made through io_uring"
+)
+UNIX_SOCKET_FILTER: Final = Layer(
+    "unix socket filter",
+    "services of this machine that listen on a path (container engine, message bus)",
+)
+WRITE_RULES: Final = Layer("landlock write rules", "writes outside the scratch folder")
+
+
+@dataclass(frozen=True, slots=True)
+class MissingLayer:
+    """A layer that does not hold here, and why."""
+
+    layer: Layer
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Containment:
+    """The layers that hold, and those that do not."""
+
+    layers: tuple[Layer, ...] = ()
+    missing: tuple[MissingLayer, ...] = field(default=())
+
+    @property
+    def level(self) -> Level:
+        """What the layers add up to."""
+        held = frozenset(self.layers)
+        offline = NETWORK_NAMESPACE in held or held >= {TCP_RULES, SOCKET_FILTER}
+        if not offline:
+            return "not contained"
+        return "contained" if held >= {UNIX_SOCKET_FILTER, WRITE_RULES} else "no network"
+
+    def as_data(self) -> dict[str, Any]:
+        """For a report: names, and what each missing layer lets through."""
+        return {
+            "level": self.level,
+            "layers": [layer.name for layer in self.layers],
+            "missing": [
+                {"layer": gap.layer.name, "lets_through": gap.layer.stops, "why": gap.why}
+                for gap in self.missing
+            ],
+        }

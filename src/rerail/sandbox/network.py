@@ -1,0 +1,117 @@
+"""A network namespace of the command's own, in which nothing listens but the recorder.
+
+The child makes the namespace between fork and exec, listens inside it and hands the socket to its
+parent: a listening socket stays in the namespace it was made in, wherever it is accepted on. So
+there is no relay, no virtual cable, and no privilege needed. Knows nothing of proxies.
+"""
+
+import errno
+import fcntl
+import os
+import socket
+import struct
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from rerail.sandbox import kernel
+from rerail.sandbox.handshake import Handshake
+from rerail.sandbox.levels import (
+    NETWORK_NAMESPACE,
+    UNIX_SOCKET_FILTER,
+    WRITE_RULES,
+    Containment,
+    MissingLayer,
+)
+
+SIOCGIFFLAGS: Final = 0x8913
+SIOCSIFFLAGS: Final = 0x8914
+IFF_UP: Final = 1
+
+_UNSHARED: Final = b"u"
+_MAPPED: Final = b"m"
+
+
+class NetworkNamespace:
+    """A sandbox whose only way out is a listener on 127.0.0.1 inside it, at a port of our choice.
+
+    Every port is free in a new namespace, so the environment can be written before it exists.
+    """
+
+    listens_inside = True
+    containment = Containment(
+        layers=(NETWORK_NAMESPACE,),
+        missing=(
+            MissingLayer(UNIX_SOCKET_FILTER, "not built yet"),
+            MissingLayer(WRITE_RULES, "not built yet"),
+        ),
+    )
+
+    def enter(self, parent: Handshake, port: int) -> None:
+        """In the child: make the namespace, listen in it, hand the listener over."""
+        with parent.step("make a user and network namespace"):
+            kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET)
+        parent.say(_UNSHARED)
+        parent.expect(_MAPPED)
+        with parent.step("bring up the loopback interface"):
+            _bring_up_loopback()
+        with parent.step(f"listen on port {port} in the namespace"), _listener(port) as listener:
+            parent.send_socket(listener)
+
+    def admit(self, child: Handshake, pid: int) -> socket.socket:
+        """In the parent: name the child's users, take its listener. Raises `SandboxFailed`."""
+        child.expect(_UNSHARED)
+        _map_users(pid)
+        child.say(_MAPPED)
+        return child.receive_socket()
+
+
+def _bring_up_loopback() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        request = struct.pack("16sh14x", b"lo", 0)
+        flags = struct.unpack("16sh14x", fcntl.ioctl(sock, SIOCGIFFLAGS, request))[1]
+        fcntl.ioctl(sock, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
+
+
+def _listener(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(512)
+    listener.setblocking(False)
+    return listener
+
+
+def _map_users(pid: int) -> None:
+    """Give the new user namespace its users: all of ours where that is allowed, else ourselves.
+
+    Without a map the command would see itself as `nobody` (user_namespaces(7)). The full map keeps
+    chown and su working for root; a map of one id needs no privilege, but then setgroups(2) has to
+    be given up first.
+    """
+    folder = Path(f"/proc/{pid}")
+    try:
+        (folder / "uid_map").write_text(_same_ids(Path("/proc/self/uid_map")))
+        (folder / "gid_map").write_text(_same_ids(Path("/proc/self/gid_map")))
+    except PermissionError:
+        (folder / "setgroups").write_text("deny")
+        # A namespace's map can be written once, so it may be that one of them is there already.
+        with suppress(PermissionError):
+            (folder / "uid_map").write_text(f"{os.geteuid()} {os.geteuid()} 1\n")
+        (folder / "gid_map").write_text(f"{os.getegid()} {os.getegid()} 1\n")
+
+
+def _same_ids(own_map: Path) -> str:
+    """A map under which every id that exists for us is called the same inside."""
+    ranges = [line.split() for line in own_map.read_text().splitlines()]
+    return "".join(f"{first} {first} {count}\n" for first, _, count in ranges)
+
+
+def why_refused(number: int) -> str:
+    """Why a system refuses new user namespaces, in words that say where to look."""
+    if number == errno.ENOSPC:
+        return "user namespaces are switched off (sysctl user.max_user_namespaces is 0)"
+    if number == errno.EPERM:
+        return "user namespaces are refused (a container's profile, AppArmor, or a sysctl)"
+    if number == errno.ENOSYS:
+        return "this kernel has no user namespaces"
+    return os.strerror(number)
