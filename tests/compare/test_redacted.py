@@ -54,3 +54,12 @@ def test_within_one_request_too() -> None:
     assert not run.allows(("k:1", "k:1"), ("k:8", "k:9"))
     assert not run.allows(("k:1", "k:2"), ("k:9", "k:9"))
     assert run.allows(("k:1", "k:2", "k:1"), ("k:8", "k:9", "k:8"))
+
+
+def test_a_reference_that_was_played_back_stands_for_itself() -> None:
+    run = Correspondence()
+    run.adopt(("sig:1",), ("sig:9",))
+    assert run.allows(("sig:1",), ("sig:1",))
+    run.adopt(("sig:1",), ("sig:1",))
+    assert run.allows(("sig:1", "sig:1"), ("sig:1", "sig:9"))
+    assert not run.allows(("sig:1",), ("sig:8",))

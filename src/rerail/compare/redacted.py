@@ -63,22 +63,23 @@ class Correspondence:
         self._recorded: dict[str, str] = {}
 
     def allows(self, recorded: References, now: References) -> bool:
-        """Whether these could stand for each other, with all that went before."""
-        if recorded == now and not self._now:
+        """Whether these could stand for each other, with all that went before.
+
+        A reference always stands for itself: it was played back to the agent and came from there.
+        """
+        if recorded == now:
             return True
         if len(recorded) != len(now):
             return False
-        there, back = dict(zip(recorded, now, strict=True)), dict(zip(now, recorded, strict=True))
-        pairs = list(zip(recorded, now, strict=True))
+        there, back = dict(self._now), dict(self._recorded)
         return all(
-            there[old] == new
-            and back[new] == old
-            and self._now.get(old, new) == new
-            and self._recorded.get(new, old) == old
-            for old, new in pairs
+            old == new or (there.setdefault(old, new) == new and back.setdefault(new, old) == old)
+            for old, new in zip(recorded, now, strict=True)
         )
 
     def adopt(self, recorded: References, now: References) -> None:
         """Remember that these stand for each other."""
-        self._now.update(zip(recorded, now, strict=True))
-        self._recorded.update(zip(now, recorded, strict=True))
+        for old, new in zip(recorded, now, strict=True):
+            if old != new:
+                self._now[old] = new
+                self._recorded[new] = old
