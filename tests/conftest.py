@@ -35,7 +35,7 @@ def start_origin() -> Iterator[Callable[..., Origin]]:
 
 @pytest.fixture
 def start_model() -> Iterator[Callable[..., SimulatedModel]]:
-    """`start_model(policy, tls=…)` gives a started simulated model that is closed after the test."""
+    """`start_model(policy, tls=…)` gives a started simulated model, closed after the test."""
     with ExitStack() as stack:
         yield lambda *policy, **options: stack.enter_context(SimulatedModel(*policy, **options))
 
