@@ -1,12 +1,14 @@
 """The table of volatile fields, row by row, and what a user adds."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from rerail.compare.canon import BodyKey, Request, body_key, head_key
 from rerail.compare.misses import Miss
+from rerail.compare.reasons import EXPLAINED
 from rerail.compare.volatile import TABLE, Rules, blank
 from rerail.errors import UsageProblem
 
@@ -95,6 +97,14 @@ def host_of(target: str) -> str:
 def test_every_row_of_the_table_is_tested_here() -> None:
     assert {name for name, *_ in ROWS} == {rule.name for rule in TABLE}
     assert all(rule.reason for rule in TABLE)
+
+
+def test_every_rule_stands_in_the_reference() -> None:
+    reference = Path(__file__).parents[2] / "docs" / "reference" / "matching.md"
+    text = reference.read_text("utf-8")
+    built_in = [name for name in EXPLAINED if name != "side call"]
+    for name in [*built_in, *(rule.name for rule in TABLE)]:
+        assert f"`{name}`" in text
 
 
 @pytest.mark.parametrize(("name", "target", "one", "other"), ROWS, ids=[row[0] for row in ROWS])
