@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerail.compare.divergence import LIMIT, Difference, compare_values, differences
+from rerail.compare.divergence import (
+    LIMIT,
+    Difference,
+    can_be_ignored,
+    compare_values,
+    differences,
+)
 from rerail.compare.values import read_json
 from rerail.compare.volatile import Rules
 
@@ -175,3 +181,10 @@ def test_form_fields_and_parts_are_named(make: SimpleNamespace) -> None:
     ]
     first, second = (make.request(body, headers=kind) for body in bodies)
     assert paths(differences(first, second, RULES)) == [("[0].body", "changed")]
+
+
+def test_only_a_field_can_be_ignored() -> None:
+    assert can_be_ignored("messages[0].id")
+    assert can_be_ignored("query:x")
+    assert can_be_ignored("header:accept")
+    assert not any(map(can_be_ignored, ["path", "body", "body line 3", "body byte 0", "method"]))

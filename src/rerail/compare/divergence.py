@@ -1,6 +1,6 @@
 """Where two requests differ, as data: the path of each difference, and the words that changed.
 
-Paths are spelled as `--ignore` takes them, so a person can copy one. Knows no recording.
+Paths of fields are spelled as `--ignore` takes them, so a person can copy one. Knows no recording.
 """
 
 from itertools import zip_longest
@@ -22,6 +22,14 @@ SHOWN: Final = 400
 """Characters of a value that are shown."""
 LIMIT: Final = 50
 """Differences that are listed."""
+
+
+_NO_FIELDS: Final = frozenset(("method", "scheme", "host", "port", "path", "target", "body"))
+
+
+def can_be_ignored(path: str) -> bool:
+    """Whether a difference's path is a field, which `--ignore` could leave out."""
+    return path not in _NO_FIELDS and not path.startswith(("body line ", "body byte "))
 
 
 class Difference(Struct, frozen=True, kw_only=True, omit_defaults=True):

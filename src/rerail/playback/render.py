@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
-from rerail.compare.divergence import Difference
+from rerail.compare.divergence import Difference, can_be_ignored
 from rerail.compare.words import WordChange
 from rerail.playback.report import Divergence, Recording, Report, Unused
 
@@ -154,9 +154,9 @@ def _commands(report: Report) -> Iterator[str]:
         yield f"rerail show {tape} r{divergence.nearest.exchange}"
     changed = report.command != report.recorded_command
     command = f" -- {shlex.join(report.command)}" if changed else ""
-    if divergence.kind == "different" and divergence.field and divergence.message is None:
-        ignore = shlex.quote(divergence.field)
-        yield f"rerail replay {tape} --ignore {ignore}{command}"
+    field = divergence.field if divergence.kind == "different" else ""
+    if field and can_be_ignored(field) and divergence.message is None:
+        yield f"rerail replay {tape} --ignore {shlex.quote(field)}{command}"
     if report.on_divergence == "stop":
         yield f"rerail replay {tape} --on-divergence follow{command}"
 
