@@ -14,6 +14,8 @@ verb, arguments = sys.argv[1], sys.argv[2:]
 pathlib.Path("log").open("a").write(f"{verb} {' '.join(arguments)}\\n")
 if verb == "replay":
     if "--" in arguments:
+        report = '{"divergence": {"step": 3}}'
+        pathlib.Path("changed.json").write_text(os.environ.get("STAND_IN_REPORT", report))
         sys.exit(int(os.environ["STAND_IN_CHANGED"]))
     pathlib.Path("report.md").write_text(pathlib.Path("kept.md").read_text())
     sys.exit(int(os.environ["STAND_IN_REPLAY"]))
@@ -26,11 +28,13 @@ for item in arguments:
         name, _, place = item.removeprefix("--resolve=").partition("=")
         host, _, port = place.partition(":")
         resolve[name.partition(":")[0], 443] = (host, int(port))
-with Origin(forward_proxy(resolve=resolve)) as proxy:
-    done = subprocess.run(command, env={**os.environ, "HTTPS_PROXY": proxy.url})
+if os.environ["STAND_IN_AGENT"] == "0":
+    pathlib.Path("report.md").write_text("no agent ran")
+else:
+    with Origin(forward_proxy(resolve=resolve)) as proxy:
+        subprocess.run(command, env={**os.environ, "HTTPS_PROXY": proxy.url}, check=True)
 pathlib.Path(tape).write_text("a tape")
 pathlib.Path("kept.md").write_text(pathlib.Path("report.md").read_text())
-sys.exit(done.returncode)
 """
 
 
@@ -41,20 +45,27 @@ def walk(
     record: int = 0,
     replay: int = 0,
     changed: int = 1,
+    agent: int = 0,
 ) -> tuple[bool, str]:
     script = folder.parent / "stand_in.py"
     script.write_text(STAND_IN)
-    for name, status in (("RECORD", record), ("REPLAY", replay), ("CHANGED", changed)):
-        monkeypatch.setenv(f"STAND_IN_{name}", str(status))
+    for name, value in (
+        ("RECORD", record),
+        ("REPLAY", replay),
+        ("CHANGED", changed),
+        ("AGENT", agent),
+    ):
+        monkeypatch.setenv(f"STAND_IN_{name}", str(value))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     said: list[str] = []
-    tour = Tour(folder, "simulated", said.append, program=[sys.executable, str(script)])
+    program = [sys.executable, str(script)]
+    tour = Tour(folder, "simulated", said.append, program=program, attempts=1)
     return tour.walk(), "\n".join(said)
 
 
 def test_the_story_is_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "demo"
-    well, said = walk(folder, monkeypatch)
+    well, said = walk(folder, monkeypatch, agent=1)
     assert well, said
     assert "simulated model" in said.splitlines()[0]
     log = (folder / "log").read_text().splitlines()
@@ -62,7 +73,7 @@ def test_the_story_is_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.M
     assert log[-3].startswith(f"record -o {tape} --task=1841 -e AGENT_MODEL=")
     assert "--resolve=api.openai.com:443=127.0.0.1:" in log[-3]
     assert log[-2] == f"replay {tape}"
-    assert log[-1].startswith(f"replay {tape} -- ")
+    assert log[-1].startswith(f"replay --report changed.json {tape} -- ")
     assert log[-1].endswith("agent.py --rule rule-strict.txt")
     assert f"rerail replay {tape}" in said
     assert (folder / "runs").stat().st_mode & 0o077 == 0
@@ -73,7 +84,7 @@ def test_the_story_is_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.M
     [
         ({"record": 125}, "recording ended with status 125"),
         ({"replay": 1}, "replaying ended with status 1, not 0"),
-        ({"changed": 0}, "the changed agent's replay ended with status 0, not 1"),
+        ({"changed": 0}, "the changed agent's replay diverged at turn 3 (status 0)"),
     ],
 )
 def test_a_step_that_goes_wrong_is_said(
@@ -85,6 +96,23 @@ def test_a_step_that_goes_wrong_is_said(
     well, said = walk(tmp_path / "demo", monkeypatch, **statuses)
     assert not well
     assert complaint in said
+
+
+def test_a_divergence_elsewhere_or_nowhere_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_REPORT", '{"divergence": {"step": 1}}')
+    assert "diverged at turn 1" in walk(tmp_path / "demo", monkeypatch)[1]
+    monkeypatch.setenv("STAND_IN_REPORT", '{"divergence": null}')
+    assert "did not diverge" in walk(tmp_path / "demo", monkeypatch)[1]
+
+
+def test_a_ticket_that_nobody_got_is_the_odd_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    well, said = walk(tmp_path / "demo", monkeypatch)
+    assert well
+    assert "filed under nobody" in said
 
 
 def test_a_second_demo_keeps_the_users_changes_and_the_first_tapes(

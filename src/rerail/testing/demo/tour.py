@@ -4,6 +4,7 @@ Each step is a command that the user can type; the tour runs it as a process of 
 at its exit status. It must not know how recording and replaying work.
 """
 
+import json
 import os
 import shlex
 import shutil
@@ -24,6 +25,8 @@ ATTEMPTS: Final[dict[Kind, int]] = {"simulated": 5, "local": 1}
 """Runs recorded until one files the ticket wrongly; the local model takes its time."""
 
 CHANGED: Final = "rule-strict.txt"
+CHANGED_TURN: Final = 3
+REPORT: Final = "changed.json"
 KEY: Final = "sk-demo-0123456789abcdef"
 AUTHORITY: Final = "authority.pem"
 
@@ -38,6 +41,7 @@ class Tour:
         kind: Which model the agent runs on.
         say: Where a line of the story goes.
         program: What `rerail` is; by default the one that is installed beside this Python.
+        attempts: Runs to record until one goes wrong; by default as many as the model has time for.
 
     Raises:
         UsageProblem: The folder holds something else.
@@ -50,6 +54,7 @@ class Tour:
         self._bin = Path(sys.executable).parent
         self._python = Path(sys.executable).name
         self._program = list(program) or _installed(self._bin)
+        self._attempts = attempts or ATTEMPTS[kind]
         self._failures: list[str] = []
 
     def walk(self) -> bool:
@@ -112,7 +117,7 @@ class Tour:
         keep = [
             word for name, value in servers.variables.items() for word in ("-e", f"{name}={value}")
         ]
-        for attempt in range(1, ATTEMPTS[self._kind] + 1):
+        for attempt in range(1, self._attempts + 1):
             tape = self._new_tape()
             name = str(tape.relative_to(self._folder))
             task = [f"--task={TICKET}", *keep, *reach, "--", *self._agent(servers)]
@@ -122,7 +127,7 @@ class Tour:
                 self._failures.append(f"recording ended with status {status}")
                 return None
             filed = servers.desk.filed.get(TICKET)
-            self._say(_verdict(filed, last=attempt == ATTEMPTS[self._kind]))
+            self._say(_verdict(filed, last=attempt == self._attempts))
             if filed != RIGHT:
                 break
         return tape
@@ -150,14 +155,25 @@ class Tour:
         )
         name = str(tape.relative_to(self._folder))
         agent = [*self._agent(servers), "--rule", CHANGED]
-        status = self._run(["rerail", "replay", name, "--", *agent])
-        if status != 1:
-            self._failures.append(f"the changed agent's replay ended with status {status}, not 1")
+        (self._folder / REPORT).unlink(missing_ok=True)
+        status = self._run(["rerail", "replay", "--report", REPORT, name, "--", *agent])
+        turn = self._diverged_at()
+        if (status, turn) != (1, CHANGED_TURN):
+            told = f"diverged at turn {turn}" if turn else "did not diverge"
+            self._failures.append(f"the changed agent's replay {told} (status {status})")
         else:
             self._say(
                 "   That is where the changed agent stops following the night's run: what the model"
                 " would say\n   to the new prompt is not on the tape."
             )
+
+    def _diverged_at(self) -> int | None:
+        """The model call at which the last replay left the tape, by its report."""
+        try:
+            report = json.loads((self._folder / REPORT).read_bytes())
+            return int(report["divergence"]["step"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
 
     def _look_next(self, tape: Path) -> None:
         name = shlex.quote(str(tape.relative_to(self._folder)))
@@ -165,7 +181,8 @@ class Tour:
         for command, about in (
             (f"rerail show {name}", "what was asked and told"),
             (f"rerail show {name} --steps", "the model calls"),
-            (f"rerail show {name} r3", "the third request, whole"),
+            (f"rerail show {name} s3", "the model call that chose the customer, whole"),
+            (f"less {REPORT}", "the last replay's report, for programs"),
             (f"rerail verify {name}", "that nothing on it was changed"),
             ("rerail replay", "the newest tape again; edit agent.py or rule.txt before"),
         ):

@@ -58,6 +58,7 @@ def main():
             message = ask(client, messages, tools.offer(turn, options.by_schema))
             messages.append(message)
             if "tool_calls" not in message:
+                print()
                 report = f"# Ticket {options.task}\n\n{message['content']}\n"
                 return Path("report.md").write_text(report)
             for call in message["tool_calls"]:
