@@ -125,6 +125,8 @@ class Child:
 
     def _reap_adopted(self) -> None:
         """Orphans of the command became our children: their entries go when they end."""
+        if not self.pid:
+            return  # The command is not known yet, and must not be taken for an orphan.
         for pid in own_children():
             if pid != self.pid and pid not in self._strangers:
                 with suppress(ChildProcessError):

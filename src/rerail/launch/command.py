@@ -5,9 +5,10 @@ Knows no processes: it is asked before one is started.
 
 import errno
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from rerail.errors import CommandNotExecutable, CommandNotFound, RerailError, UsageProblem
 
@@ -27,11 +28,12 @@ def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> str:
     denied = ""
     for program in _candidates(name, environment):
         place = cwd / program
-        if place.is_file():
+        kind = _kind(place)
+        if kind == "file":
             if os.access(place, os.X_OK):
                 return program
             denied = denied or program
-        elif "/" in name and place.is_dir():
+        elif kind == "folder" and "/" in name:
             raise CommandNotExecutable(
                 f"cannot run `{name}`: it is a folder", hint="name a program inside it"
             )
@@ -41,6 +43,15 @@ def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> str:
             hint=f"make it executable with `chmod +x {denied}`, or name its interpreter first",
         )
     raise _not_found(name)
+
+
+def _kind(place: Path) -> Literal["file", "folder", "neither"]:
+    """What is at a path; a folder of PATH that may not be searched has nothing for us."""
+    try:
+        mode = place.stat().st_mode
+    except OSError:
+        return "neither"
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "neither"
 
 
 def _candidates(name: str, environment: Mapping[str, str]) -> Iterator[str]:

@@ -1,10 +1,25 @@
-"""Which sandbox this machine allows: each is tried, the strongest that works is taken."""
+"""Which sandbox this machine allows: each is entered for a trial, the strongest one is taken.
 
+Trying is the only honest question: namespaces are refused by kernels, by sysctls, by the profile of
+a container, each in a place of its own.
+"""
+
+import os
 import socket
+import warnings
 from typing import Protocol
 
 from rerail.sandbox.handshake import Handshake
-from rerail.sandbox.levels import Containment
+from rerail.sandbox.levels import (
+    NETWORK_NAMESPACE,
+    SOCKET_FILTER,
+    TCP_RULES,
+    UNIX_SOCKET_FILTER,
+    WRITE_RULES,
+    Containment,
+    MissingLayer,
+    SandboxFailed,
+)
 
 
 class Sandbox(Protocol):
@@ -19,7 +34,67 @@ class Sandbox(Protocol):
         """Whether `admit` gives the recorder's listener; else the caller has one on the port."""
 
     def enter(self, parent: Handshake, port: int) -> None:
-        """In the child, between fork and exec."""
+        """In the child, between fork and exec; `port` is the recorder's."""
 
     def admit(self, child: Handshake, pid: int) -> socket.socket | None:
         """In the parent, meanwhile. Raises `SandboxFailed`."""
+
+
+class Unconfined:
+    """No sandbox: the command reaches what it likes, and the report says so."""
+
+    listens_inside = False
+
+    def __init__(self, why: str) -> None:
+        layers = (NETWORK_NAMESPACE, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER, WRITE_RULES)
+        self.containment = Containment((), tuple(MissingLayer(layer, why) for layer in layers))
+
+    def enter(self, parent: Handshake, port: int) -> None:
+        """Nothing to enter."""
+
+    def admit(self, child: Handshake, pid: int) -> socket.socket | None:
+        """Nothing to be done."""
+        return None
+
+
+def choose_sandbox() -> Sandbox:
+    """The strongest sandbox that can be entered here; its `containment` says what it lacks."""
+    try:
+        from rerail.sandbox.network import NetworkNamespace
+        from rerail.sandbox.ports import PortRules
+    except (ImportError, AttributeError):
+        return Unconfined("this system has no such thing")
+    namespace = NetworkNamespace()
+    why = refusal(namespace)
+    if why is None:
+        return namespace
+    rules = PortRules(why_no_namespace=why)
+    if not rules.containment.layers:
+        return Unconfined(why)
+    why = refusal(rules)
+    return rules if why is None else Unconfined(why)
+
+
+def refusal(sandbox: Sandbox) -> str | None:
+    """Why this sandbox cannot be entered here, None if it can: a child does so and ends."""
+    ours, theirs = Handshake.pair()
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        # Python 3.12 warns of threads. The child runs only what is loaded already, then ends.
+        pid = os.fork()
+    if pid == 0:
+        try:
+            sandbox.enter(theirs, 0)
+        finally:
+            os._exit(0)
+    theirs.close()
+    try:
+        listener = sandbox.admit(ours, pid)
+        if listener is not None:
+            listener.close()
+        ours.await_exec()
+    except SandboxFailed as failed:
+        return failed.what
+    finally:
+        ours.close()
+        os.waitpid(pid, 0)
+    return None

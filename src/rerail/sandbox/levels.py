@@ -12,6 +12,9 @@ Level = Literal["contained", "no network", "not contained"]
 """From the strongest to the weakest. A replay is trusted from "no network" on."""
 
 
+NOT_YET: Final = "this version of rerail does not have it"
+
+
 class SandboxFailed(UserError):
     """A sandbox that was chosen could not be entered."""
 

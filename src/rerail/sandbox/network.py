@@ -5,7 +5,6 @@ parent: a listening socket stays in the namespace it was made in, wherever it is
 there is no relay, no virtual cable, and no privilege needed. Knows nothing of proxies.
 """
 
-import errno
 import fcntl
 import os
 import socket
@@ -18,10 +17,12 @@ from rerail.sandbox import kernel
 from rerail.sandbox.handshake import Handshake
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
+    NOT_YET,
     UNIX_SOCKET_FILTER,
     WRITE_RULES,
     Containment,
     MissingLayer,
+    SandboxFailed,
 )
 
 SIOCGIFFLAGS: Final = 0x8913
@@ -42,8 +43,8 @@ class NetworkNamespace:
     containment = Containment(
         layers=(NETWORK_NAMESPACE,),
         missing=(
-            MissingLayer(UNIX_SOCKET_FILTER, "not built yet"),
-            MissingLayer(WRITE_RULES, "not built yet"),
+            MissingLayer(UNIX_SOCKET_FILTER, NOT_YET),
+            MissingLayer(WRITE_RULES, NOT_YET),
         ),
     )
 
@@ -61,7 +62,13 @@ class NetworkNamespace:
     def admit(self, child: Handshake, pid: int) -> socket.socket:
         """In the parent: name the child's users, take its listener. Raises `SandboxFailed`."""
         child.expect(_UNSHARED)
-        _map_users(pid)
+        try:
+            _map_users(pid)
+        except OSError as error:
+            raise SandboxFailed(
+                f"cannot name the users of the command's namespace: {error.strerror}",
+                hint="start rerail as the user who is to run the command",
+            ) from error
         child.say(_MAPPED)
         return child.receive_socket()
 
@@ -104,14 +111,3 @@ def _same_ids(own_map: Path) -> str:
     """A map under which every id that exists for us is called the same inside."""
     ranges = [line.split() for line in own_map.read_text().splitlines()]
     return "".join(f"{first} {first} {count}\n" for first, _, count in ranges)
-
-
-def why_refused(number: int) -> str:
-    """Why a system refuses new user namespaces, in words that say where to look."""
-    if number == errno.ENOSPC:
-        return "user namespaces are switched off (sysctl user.max_user_namespaces is 0)"
-    if number == errno.EPERM:
-        return "user namespaces are refused (a container's profile, AppArmor, or a sysctl)"
-    if number == errno.ENOSYS:
-        return "this kernel has no user namespaces"
-    return os.strerror(number)

@@ -1,0 +1,58 @@
+"""The sandbox for machines that refuse namespaces: rules on ports and on kinds of sockets.
+
+The recorder's listener is the caller's own, on the machine's loopback. A server that the command
+starts itself is out of its reach here, which a namespace would allow.
+"""
+
+import socket
+
+from rerail.sandbox import kernel, landlock, sockets
+from rerail.sandbox.handshake import Handshake
+from rerail.sandbox.levels import (
+    NETWORK_NAMESPACE,
+    NOT_YET,
+    SOCKET_FILTER,
+    TCP_RULES,
+    UNIX_SOCKET_FILTER,
+    WRITE_RULES,
+    Containment,
+    Layer,
+    MissingLayer,
+)
+
+
+class PortRules:
+    """Landlock's TCP rules and the socket filter, each where the kernel has it."""
+
+    listens_inside = False
+
+    def __init__(self, *, why_no_namespace: str) -> None:
+        self._machine = sockets.here() if kernel.is_linux() else None
+        found = landlock.version() if kernel.is_linux() else 0
+        self._rules = found >= landlock.TCP_SINCE
+        held: list[Layer] = []
+        missing = [MissingLayer(NETWORK_NAMESPACE, why_no_namespace)]
+        if self._rules:
+            held.append(TCP_RULES)
+        else:
+            why = f"Landlock {found} is too old (Linux 6.7)" if found else "no Landlock here"
+            missing.append(MissingLayer(TCP_RULES, why))
+        if self._machine is not None:
+            held.append(SOCKET_FILTER)
+        else:
+            missing.append(MissingLayer(SOCKET_FILTER, "not known for this kind of machine"))
+        missing += [MissingLayer(layer, NOT_YET) for layer in (UNIX_SOCKET_FILTER, WRITE_RULES)]
+        self.containment = Containment(tuple(held), tuple(missing))
+
+    def enter(self, parent: Handshake, port: int) -> None:
+        """In the child: restrict itself, and thereby all it starts."""
+        if self._rules:
+            with parent.step("allow TCP to the recorder alone"):
+                landlock.allow_only_port(port)
+        if self._machine is not None:
+            with parent.step("refuse other sockets than TCP"):
+                sockets.install(sockets.program(self._machine))
+
+    def admit(self, child: Handshake, pid: int) -> socket.socket | None:
+        """In the parent: nothing is to be done."""
+        return None
