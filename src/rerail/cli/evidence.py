@@ -1,0 +1,133 @@
+"""Where the bytes of an exchange or an event are on the tape, and what its head says of them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from rerail.tape.chunks import Chunk, decode_chunks
+from rerail.tape.exchange import Exchange
+from rerail.tape.reader import Tape, UnfinishedBody
+from rerail.tape.records import (
+    Body,
+    Event,
+    HttpReplyBody,
+    HttpRequest,
+    HttpRequestBody,
+    TunnelClosed,
+    WsMessage,
+)
+from rerail.wire.http1 import Head, parse_head
+
+LOOKED_INTO: Final = 8 << 20
+"""Bytes of a body that are read to show it: the rest of a larger one stays on the tape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes on a tape. `stream` reads all of them, piece by piece.
+
+    `asked_at` is when the request was complete, in nanoseconds since the run began, for a stream's
+    times to be told from. `digest` is empty for a body whose end was not recorded.
+    """
+
+    size: int
+    chunks: tuple[Chunk, ...]
+    stream: Callable[[], Iterator[bytes]]
+    media_type: str = ""
+    coding: str = ""
+    digest: bytes = b""
+    asked_at: int = 0
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether these are server-sent events."""
+        return self.media_type.lower().startswith("text/event-stream")
+
+    def beginning(self) -> bytes:
+        """The first bytes, as many as are looked into: of most bodies all, the digest checked."""
+        parts: list[bytes] = []
+        room = LOOKED_INTO
+        for piece in self.stream():
+            parts.append(piece[:room])
+            room -= len(piece)
+            if room < 0:
+                break
+        return b"".join(parts)
+
+
+def of_request(tape: Tape, exchange: Exchange) -> Content | None:
+    """What the agent sent; None where the request has no body, or none of it is on the tape."""
+    head = parse_head(exchange.request.head) if exchange.request else None
+    if exchange.request_body is not None:
+        return _of_body(tape, exchange.request_body, head)
+    half = exchange.unfinished
+    return _of_half(half, head) if half and half.side == "agent" else None
+
+
+def of_reply(tape: Tape, exchange: Exchange) -> Content | None:
+    """What the origin sent, as far as it is on the tape; None where that is nothing."""
+    head = parse_head(exchange.reply.head) if exchange.reply else None
+    asked_at = exchange.request.at if exchange.request else 0
+    if exchange.reply_body is not None:
+        body = exchange.reply_body.body
+        return _of_body(tape, body, head, asked_at=asked_at) if body else None
+    half = exchange.unfinished
+    return _of_half(half, head, asked_at=asked_at) if half and half.side == "origin" else None
+
+
+def of_message(tape: Tape, message: WsMessage) -> Content:
+    """The payload of a WebSocket message or control frame."""
+    return Content(
+        message.size, (), lambda: tape.blob_stream(message.content), digest=message.content
+    )
+
+
+def of_event(
+    tape: Tape, event: Event, exchange: Exchange | None, *, sent: bool = False
+) -> Content | None:
+    """The evidence that one event points to: of the two sides of an opaque connection, one."""
+    match event:
+        case HttpRequest() | HttpRequestBody():
+            head = parse_head(exchange.request.head) if exchange and exchange.request else None
+            return _of_body(tape, event.body, head) if event.body else None
+        case HttpReplyBody():
+            head = parse_head(exchange.reply.head) if exchange and exchange.reply else None
+            asked_at = exchange.request.at if exchange and exchange.request else 0
+            return _of_body(tape, event.body, head, asked_at=asked_at) if event.body else None
+        case WsMessage():
+            return of_message(tape, event)
+        case TunnelClosed():
+            body = event.sent if sent else event.received
+            return _of_body(tape, body, None) if body else None
+    return None
+
+
+def _of_body(tape: Tape, body: Body, head: Head | None, *, asked_at: int = 0) -> Content:
+    try:
+        chunks = tuple(decode_chunks(body.chunks))
+    except ValueError:
+        chunks = ()
+    return Content(
+        body.size,
+        chunks,
+        lambda: tape.blob_stream(body.digest),
+        _header(head, b"content-type"),
+        _header(head, b"content-encoding"),
+        body.digest,
+        asked_at,
+    )
+
+
+def _of_half(half: UnfinishedBody, head: Head | None, *, asked_at: int = 0) -> Content:
+    return Content(
+        half.size,
+        half.chunks,
+        lambda: iter((half.content(),)),
+        _header(head, b"content-type"),
+        _header(head, b"content-encoding"),
+        asked_at=asked_at,
+    )
+
+
+def _header(head: Head | None, name: bytes) -> str:
+    return b", ".join(head.get_all(name) if head else ()).decode("latin-1")

@@ -1,0 +1,221 @@
+"""Events and their parts in words and as JSON: one line an event, every field a value.
+
+Reads no evidence: a digest stays a digest. Text is not made safe here; `texts` does that on the way
+out.
+"""
+
+import base64
+import shlex
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rerail.cli.texts import quantity, size_text
+from rerail.compare.canon import Request
+from rerail.tape.chunks import decode_chunks
+from rerail.tape.records import (
+    Body,
+    BodyEnd,
+    CaptureMissing,
+    ConnectionFailed,
+    Event,
+    HttpFailed,
+    HttpReplyBody,
+    HttpReplyHead,
+    HttpRequest,
+    HttpRequestBody,
+    ProcessEnded,
+    ProcessStarted,
+    RunEnded,
+    RunLost,
+    RunStarted,
+    TunnelClosed,
+    TunnelOpened,
+    UnknownEvent,
+    WsClosed,
+    WsMessage,
+    WsOpened,
+)
+from rerail.wire.http1 import parse_head
+
+_DIGESTS = frozenset(("digest", "content"))
+_TABLES = frozenset(("chunks", "frames"))
+
+ENDS: Mapping[BodyEnd, str] = {
+    "complete": "complete",
+    "cut": "cut",
+    "reset": "reset",
+    "agent_closed": "the agent went away",
+    "timeout": "timed out",
+}
+"""How a message ended, in words."""
+
+
+def kind_of(event: Event) -> str:
+    """The kind as it stands on the tape: `http.request`; an unknown kind by its own name."""
+    if isinstance(event, UnknownEvent):
+        return event.name
+    return str(event.__struct_config__.tag)
+
+
+def request_of(event: HttpRequest) -> Request:
+    """The request an event tells of: method, URL, headers; its body is not read."""
+    return Request.read(
+        parse_head(event.head),
+        scheme=event.scheme,
+        host=event.host,
+        port=event.port,
+        process_id=event.process_id,
+    )
+
+
+def words(event: Event) -> str:
+    """What an event says, in one line."""
+    match event:
+        case RunStarted():
+            return shlex.join(event.argv)
+        case RunEnded():
+            reason = f", {event.reason}" if event.reason else ""
+            return f"{ending_text(event.status, event.signal)}{reason}"
+        case RunLost():
+            return event.reason
+        case CaptureMissing():
+            return f"{event.what}: {event.detail}" if event.detail else event.what
+        case ProcessStarted():
+            return f"p{event.process_id} {shlex.join(event.argv)}"
+        case ProcessEnded():
+            return f"p{event.process_id} {ending_text(event.status, event.signal)}"
+        case ConnectionFailed():
+            return failure_text(event)
+        case TunnelOpened():
+            return f"c{event.connection_id} {event.host}:{event.port}, {event.why}"
+        case TunnelClosed():
+            return f"c{event.connection_id} {tunnel_text(event)}"
+    return _exchange_words(event)
+
+
+def _exchange_words(event: Event) -> str:
+    match event:
+        case HttpRequest():
+            request = request_of(event)
+            body = "" if event.body is None else f", {body_text(event.body)}"
+            partly = ", its body still coming" if event.unfinished else ""
+            return f"r{event.exchange_id} {request.method} {request.url}{body}{partly}"
+        case HttpRequestBody():
+            return f"r{event.exchange_id} {_body_and_end(event.body, event.ended)}"
+        case HttpReplyHead():
+            return f"r{event.exchange_id} {_text(parse_head(event.head).start.partition(b' ')[2])}"
+        case HttpReplyBody():
+            return f"r{event.exchange_id} {_body_and_end(event.body, event.ended)}"
+        case HttpFailed():
+            reason = f": {event.reason}" if event.reason else ""
+            return f"r{event.exchange_id} no reply, {ENDS[event.ended]}{reason}"
+        case WsOpened():
+            extensions = f", {event.extensions}" if event.extensions else ""
+            return f"r{event.exchange_id} is a WebSocket now{extensions}"
+        case WsMessage():
+            partly = ", unfinished" if event.unfinished else ""
+            size = size_text(event.size)
+            return f"r{event.exchange_id} {event.sender} sent {event.opcode}, {size}{partly}"
+        case WsClosed():
+            reason = f" {event.reason}" if event.reason else ""
+            return f"r{event.exchange_id} {event.sender} closed, {event.code}{reason}"
+    return "(a kind that this version of rerail does not know)"
+
+
+def _body_and_end(body: Body | None, ended: BodyEnd) -> str:
+    return f"{'no body' if body is None else body_text(body)}, {ENDS[ended]}"
+
+
+def body_text(body: Body) -> str:
+    """`3.4 kB in 14 chunks`."""
+    return f"{size_text(body.size)} in {quantity(chunk_count(body.chunks), 'chunk')}"
+
+
+def chunk_count(table: bytes) -> int:
+    """How many chunks a table tells of; 0 for a torn one."""
+    try:
+        return len(decode_chunks(table))
+    except ValueError:
+        return 0
+
+
+def ending_text(status: int, signal_number: int) -> str:
+    """`status 3`, or `signal 15 (SIGTERM)`."""
+    if not signal_number:
+        return f"status {status}"
+    try:
+        name = f" ({signal.Signals(signal_number).name})"
+    except ValueError:
+        name = ""
+    return f"signal {signal_number}{name}"
+
+
+def failure_text(event: ConnectionFailed) -> str:
+    """What could not be reached, how far it came, why, and what the agent was given instead."""
+    error = f" ({event.error})" if event.error and event.error != event.reason else ""
+    shown = f"; the agent was given {event.shown}" if event.shown else ""
+    return f"{event.host}:{event.port}, {event.phase}: {event.reason}{error}{shown}"
+
+
+def tunnel_text(event: TunnelClosed) -> str:
+    """What each side of an opaque connection sent."""
+    sent = event.sent.size if event.sent else 0
+    received = event.received.size if event.received else 0
+    return f"sent {size_text(sent)}, received {size_text(received)}, {ENDS[event.ended]}"
+
+
+def event_values(event: Event) -> dict[str, Any]:
+    """An event as JSON values, its number, times and kind first."""
+    common = {
+        "event": event.seq,
+        "kind": kind_of(event),
+        "at_ns": event.at,
+        "wall_ns": event.wall,
+        "component": event.component,
+    }
+    own = msgspec.structs.asdict(event)
+    for name in ("seq", "at", "wall", "component"):
+        own.pop(name)
+    if isinstance(event, UnknownEvent):
+        own.pop("name")
+    return common | {name: values(name, value) for name, value in own.items()}
+
+
+def values(name: str, value: object) -> Any:
+    """A field as JSON values: digests in hexadecimal, chunk tables as lists, bytes as text."""
+    if isinstance(value, bytes):
+        return _bytes_value(name, value)
+    if isinstance(value, msgspec.Struct):
+        return {key: values(key, item) for key, item in msgspec.structs.asdict(value).items()}
+    return value
+
+
+def _bytes_value(name: str, value: bytes) -> Any:
+    if name in _DIGESTS:
+        return digest_text(value)
+    if name in _TABLES:
+        try:
+            return [[chunk.size, chunk.at_ns] for chunk in decode_chunks(value)]
+        except ValueError:
+            return None
+    return text_or_base64(value)
+
+
+def digest_text(digest: bytes) -> str:
+    """`sha256:` and the digest in hexadecimal."""
+    return f"sha256:{digest.hex()}"
+
+
+def text_or_base64(value: bytes) -> str | dict[str, str]:
+    """Bytes as text, or, where they are no UTF-8, as `{"base64": …}`."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(value).decode("ascii")}
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

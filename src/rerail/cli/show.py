@@ -1,0 +1,171 @@
+"""`rerail show`: what is on a tape, as a list, or one event or exchange of it whole."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from rerail.cli import raw as raw_bytes
+from rerail.cli.facts import event_values
+from rerail.cli.follow import follow as follow_tape
+from rerail.cli.listing import overview_values, print_event, print_overview
+from rerail.cli.numbers import Number, check_event, exchanges_of, read_number
+from rerail.cli.outline import Outline, read_outline, readable_events
+from rerail.cli.texts import complain, json_array, json_line, json_text, quantity, say
+from rerail.cli.whole import Page
+from rerail.cli.whole_values import exchange_values, whole_event_values
+from rerail.errors import RerailError, UsageProblem
+from rerail.tape.exchange import Exchange
+from rerail.tape.reader import Tape
+from rerail.tape.records import Event
+
+_DAMAGE_SHOWN = 3
+
+
+@click.command()
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("number", required=False)
+@click.option("--steps", is_flag=True, help="Only model calls, by their step (s1, s2 …).")
+@click.option("--events", is_flag=True, help="Every event, one line each.")
+@click.option("--raw", is_flag=True, help="Write the exact bytes of the reply's body.")
+@click.option("--request", is_flag=True, help="With --raw: of the request's body.")
+@click.option("--follow", is_flag=True,
+              help="Every event as it is recorded, until the run ends.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True,
+              help="One JSON document; with --follow one a line.")  # fmt: skip
+def show(
+    tape: Path,
+    number: str | None,
+    steps: bool,
+    events: bool,
+    raw: bool,
+    request: bool,
+    follow: bool,
+    as_json: bool,
+) -> int:
+    """Show what is on TAPE, all in all or one thing whole.
+
+    NUMBER is an event (12 or e12), an exchange (r3) or a step (s4).
+    """
+    _check_view(number, {"--steps": steps, "--events": events, "--follow": follow})
+    _check_raw(number, raw=raw, request=request, as_json=as_json)
+    wanted = read_number(number) if number is not None else None
+    if follow:
+        return _follow(tape, as_json=as_json)
+    with Tape.open(tape) as opened:
+        if wanted is not None and raw:
+            return _raw(opened, wanted, of_request=request)
+        if wanted is not None:
+            return _whole(opened, wanted, as_json=as_json)
+        if events:
+            return _events(opened, as_json=as_json)
+        return _overview(opened, steps_only=steps, as_json=as_json)
+
+
+def _check_view(number: str | None, views: dict[str, bool]) -> None:
+    chosen = [name for name, given in views.items() if given]
+    if len(chosen) > 1:
+        raise UsageProblem(f"{chosen[0]} and {chosen[1]} are two views", hint="give one of them")
+    if chosen and number is not None:
+        raise UsageProblem(
+            f"{chosen[0]} shows the whole tape, and `{number}` names one thing on it",
+            hint="give one of them",
+        )
+
+
+def _check_raw(number: str | None, *, raw: bool, request: bool, as_json: bool) -> None:
+    if raw and number is None:
+        raise UsageProblem("--raw needs a number", hint="`rerail show TAPE r3 --raw`")
+    if raw and as_json:
+        raise UsageProblem("--raw and --json are two forms of output", hint="give one of them")
+    if request and not raw:
+        raise UsageProblem("--request goes with --raw", hint="add --raw, or leave --request out")
+
+
+def _overview(tape: Tape, *, steps_only: bool, as_json: bool) -> int:
+    outline = read_outline(tape)
+    if as_json:
+        say(json_text(overview_values(str(tape.path), outline, steps_only=steps_only)))
+    else:
+        print_overview(str(tape.path), outline, steps_only=steps_only)
+    return _tell(tape, outline.damage)
+
+
+def _events(tape: Tape, *, as_json: bool) -> int:
+    damage: list[RerailError] = []
+    found = readable_events(tape, damage)
+    if as_json:
+        for text in json_array(event_values(event) for event in found):
+            say(text, end="")
+    else:
+        for event in found:
+            print_event(tape.run, event)
+    return _tell(tape, damage)
+
+
+def _whole(tape: Tape, number: Number, *, as_json: bool) -> int:
+    outline, damage = read_outline(tape), list[RerailError]()
+    if number.kind == "e":
+        event = _event(tape, number)
+        if as_json:
+            say(json_text(whole_event_values(tape, outline, event, damage)))
+        else:
+            Page(tape, outline, damage).event(event)
+    else:
+        exchange = _exchange(outline, number)
+        if as_json:
+            say(json_text(exchange_values(tape, outline, exchange, damage)))
+        else:
+            Page(tape, outline, damage).exchange(exchange)
+    return _tell(tape, damage)
+
+
+def _raw(tape: Tape, number: Number, *, of_request: bool) -> int:
+    if number.kind == "e":
+        raw_bytes.write(raw_bytes.event_bytes(tape, _event(tape, number), of_request=of_request))
+    else:
+        exchange = _exchange(read_outline(tape), number)
+        raw_bytes.write(raw_bytes.exchange_bytes(tape, exchange, of_request=of_request))
+    return 0
+
+
+def _event(tape: Tape, number: Number) -> Event:
+    check_event(number, tape.last_seq)
+    return tape.event(number.value)
+
+
+def _exchange(outline: Outline, number: Number) -> Exchange:
+    """The exchange of a number; of a step its last attempt, which is the one that was answered."""
+    return exchanges_of(outline, number)[-1]
+
+
+def _follow(path: Path, *, as_json: bool) -> int:
+    with Tape.open(path) as tape:
+        run = tape.run
+
+    def print_one(event: Event) -> None:
+        if as_json:
+            say(json_line(event_values(event)))
+        else:
+            print_event(run, event)
+
+    try:
+        left = follow_tape(path, print_one)
+    except KeyboardInterrupt:
+        return 0
+    if left == "lost":
+        complain("the recorder died (run.lost); everything committed by then was shown")
+    return 0
+
+
+def _tell(tape: Tape, damage: Sequence[RerailError]) -> int:
+    """Say on standard error what could not be read; returns the exit status that this makes."""
+    for error in damage[:_DAMAGE_SHOWN]:
+        complain(error.what)
+    if not damage:
+        return 0
+    more = len(damage) - _DAMAGE_SHOWN
+    if more > 0:
+        complain(f"and {quantity(more, 'more place')}")
+    complain(f"see all that is wrong with `rerail verify {tape.path}`", label="hint")
+    return 1
