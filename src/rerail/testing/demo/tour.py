@@ -47,7 +47,15 @@ class Tour:
         UsageProblem: The folder holds something else.
     """
 
-    def __init__(self, folder: Path, kind: Kind, say: Say, *, program: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        kind: Kind,
+        say: Say,
+        *,
+        program: Sequence[str] = (),
+        attempts: int | None = None,
+    ) -> None:
         self._folder = folder
         self._kind = kind
         self._say = say
