@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from rerail import __version__
+from rerail.cli.complaint import complain
 from rerail.errors import RerailError
 
 # Help comes from this table, so that neither `--help` nor a verb loads another verb.
@@ -87,10 +88,3 @@ def run(arguments: list[str]) -> int:
         # The reader of our output went away (`rerail show T | head`): nothing to complain about.
         sys.stderr.close()
         return 141
-
-
-def complain(what: str, hint: str | None) -> None:
-    """One line that says what is wrong, one that says the mend."""
-    click.echo(f"rerail: {what}", err=True)
-    if hint:
-        click.echo(f"hint: {hint}", err=True)

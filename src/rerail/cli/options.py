@@ -18,6 +18,27 @@ if TYPE_CHECKING:
 COMMAND_SETTINGS: Final[dict[str, Any]] = {"allow_interspersed_args": False}
 """A verb that takes a command: what stands behind the command's name is the command's own."""
 
+
+class TakesCommand(click.Command):
+    """A verb whose own words end at `--`; what follows is a command, in `context.obj.command`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own, dashes, command = args, "", []
+        if "--" in args:
+            at = args.index("--")
+            own, dashes, command = args[:at], "--", args[at + 1 :]
+        if dashes and not command:
+            raise UsageProblem("there is no command after `--`", hint="write it after `--`")
+        ctx.meta[COMMAND] = command
+        return super().parse_args(ctx, own)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+
+COMMAND: Final = "rerail.command"
+"""Where `TakesCommand` leaves the command, in `context.meta`."""
+
 _LOOKS_SECRET: Final = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 
 Parameters = ParamSpec("Parameters")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rerail.cli.complaint import complain
 from rerail.cli.options import (
     COMMAND_SETTINGS,
     kept_variables,
@@ -26,32 +27,69 @@ FAILED = 125
 
 
 @click.command(context_settings=COMMAND_SETTINGS)
-@click.option("-o", "--output", "tape", metavar="TAPE", type=click.Path(path_type=Path),
-              help="Where the tape goes; without it, runs/<utc time>-<short id>.tape.")  # fmt: skip
-@click.option("-e", "--env", "names", metavar="NAME[=VALUE]", multiple=True,
-              help="Keep (and set) a variable; nothing else of the environment is.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "tape",
+    metavar="TAPE",
+    type=click.Path(path_type=Path),
+    help="Where the tape goes; without it, runs/<utc time>-<short id>.tape.",
+)
+@click.option(
+    "-e",
+    "--env",
+    "names",
+    metavar="NAME[=VALUE]",
+    multiple=True,
+    help="Keep (and set) a variable; nothing else of the environment is.",
+)
 @click.option("--task", "task_id", metavar="ID", default="", help="What the run is an attempt at.")
 @click.option("--run", "run_id", metavar="ID", default="", help="The run's own identifier.")
-@click.option("--resolve", "resolved", metavar="HOST:PORT=ADDR:PORT", multiple=True,
-              help="Reach this origin at another address.")  # fmt: skip
-@click.option("--upstream-proxy", metavar="URL",
-              help="Reach origins through this proxy, not the environment's.")  # fmt: skip
-@click.option("--client-cert", "client_certificate", metavar="FILE",
-              type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="Show origins this certificate and key (PEM).")  # fmt: skip
-@click.option("--listen", "listens", metavar="[ADDR:]PORT", multiple=True,
-              help="Stand for an origin on this port: the base URL of a client that takes one. "
-              "One --upstream for each.")  # fmt: skip
-@click.option("--upstream", "upstreams", metavar="URL", multiple=True,
-              help="The origin that a --listen stands for.")  # fmt: skip
-@click.option("--on-record-failure", type=click.Choice(["refuse", "continue"]),
-              default="refuse", show_default=True,
-              help="What happens to traffic once the tape cannot be written.")  # fmt: skip
+@click.option(
+    "--resolve",
+    "resolved",
+    metavar="HOST:PORT=ADDR:PORT",
+    multiple=True,
+    help="Reach this origin at another address.",
+)
+@click.option(
+    "--upstream-proxy",
+    metavar="URL",
+    help="Reach origins through this proxy, not the environment's.",
+)
+@click.option(
+    "--client-cert",
+    "client_certificate",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Show origins this certificate and key (PEM).",
+)
+@click.option(
+    "--listen",
+    "listens",
+    metavar="[ADDR:]PORT",
+    multiple=True,
+    help="Stand for an origin on this port: the base URL of a client that takes one. "
+    "One --upstream for each.",
+)
+@click.option(
+    "--upstream",
+    "upstreams",
+    metavar="URL",
+    multiple=True,
+    help="The origin that a --listen stands for.",
+)
+@click.option(
+    "--on-record-failure",
+    type=click.Choice(["refuse", "continue"]),
+    default="refuse",
+    show_default=True,
+    help="What happens to traffic once the tape cannot be written.",
+)
 @click.option("--no-facts", is_flag=True, help="Leave out facts about this machine.")
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
-@click.argument("command", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED,
-                required=True)  # fmt: skip
+@click.argument("command", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED, required=True)
 @click.pass_context
 @own_failures_are(FAILED)
 def record(
@@ -101,16 +139,15 @@ def record(
         log=log_event if context.obj else None,
     )
     warn_of_secrets(settings.kept)
-    done = record_run(settings)
-    if done.failed is not None:
-        click.echo(f"rerail: {done.failed.what}", err=True)
-        click.echo(f"hint: {done.failed.hint}", err=True)
-        return done.status or FAILED
+    ending, kept = record_run(settings)
+    if kept.failed is not None:
+        complain(kept.failed.what, kept.failed.hint)
+        return ending.status or FAILED
     if not quiet:
-        shown = click.style(str(done.tape), fg="cyan")
-        facts = f"{quantity(done.exchanges, 'exchange')}, {done.size / 1024:.0f} kB"
+        shown = click.style(str(kept.tape), fg="cyan")
+        facts = f"{quantity(kept.exchanges, 'exchange')}, {kept.size / 1024:.0f} kB"
         click.echo(f"rerail: {'kept' if named else 'kept as'} {shown} ({facts})", err=True)
-    return done.status
+    return ending.status
 
 
 def _unnamed() -> Path:

@@ -76,6 +76,18 @@ class Plan:
         """The reply's status; 0 where there was none."""
         return status_line(parse_head(self.head.data)).status if self.head else 0
 
+    @property
+    def closes(self) -> bool:
+        """Whether the origin closed the connection after this reply (RFC 9112 section 9.3)."""
+        if self.head is None:
+            return False
+        head = parse_head(self.head.data)
+        if head.has_token(b"connection", b"close"):
+            return True
+        return head.start.startswith(b"HTTP/1.0") and not head.has_token(
+            b"connection", b"keep-alive"
+        )
+
     def _cuts(self, content: Content) -> Iterator["_Cut"]:
         return _cut(content.read(), content.chunks, self.ended_at)
 

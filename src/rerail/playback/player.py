@@ -95,6 +95,11 @@ class Player:
             ] += 1
         return failure
 
+    def refuse_connection(self, place: str, why: str) -> None:
+        """A connection that is not HTTP was refused: what would answer it, nobody can say."""
+        self.ledger.answered[self.ledger.next_request()] = "refused"
+        self.ledger.notes[f"a connection to {place} was refused: {why}"] += 1
+
     def begin(self, served: Served) -> tuple[Say, ...]:
         """What the origin says first on a WebSocket whose upgrade was just answered."""
         return self._conversation(served).begin()

@@ -19,6 +19,7 @@ from rerail.playback.player import Player
 from rerail.proxy.certs import OriginFlaw
 from rerail.proxy.handler import OriginUnreachable, Route, Session, Tap, Wire
 from rerail.proxy.overhear import Overhearing
+from rerail.redact.apply import Redactor
 from rerail.tape.records import BodyEnd
 from rerail.wire.http1 import (
     Data,
@@ -46,9 +47,16 @@ class Stage:
     """The service of a replay: a session for each connection, all asking one player."""
 
     def __init__(
-        self, player: Player, pace: Pace, *, tap: Tap | None = None, live: LiveCalls | None = None
+        self,
+        player: Player,
+        pace: Pace,
+        redactor: Redactor,
+        *,
+        tap: Tap | None = None,
+        live: LiveCalls | None = None,
     ) -> None:
         self.player = player
+        self.redactor = redactor
         self.pace = pace
         self.tap = tap
         self.live = live
@@ -173,7 +181,8 @@ class PlayedSession:
     def _asked(self, event: WireEvent) -> None:
         match event:
             case HeadSeen(head=head, framing=framing):
-                self._arriving = _Arriving(head, event.raw)
+                cleaned = parse_head(self._stage.redactor.head(head.raw))
+                self._arriving = _Arriving(cleaned, event.raw)
                 if framing != "none":
                     self._before_body(self._arriving)
             case Data() if self._arriving is not None:
@@ -282,7 +291,10 @@ class PlayedSession:
 
 
 class _Arriving:
-    """A request whose body is coming; a body too large to compare is only hashed."""
+    """A request whose body is coming; a body too large to compare is only hashed.
+
+    `head` is compared, so its credentials are replaced as a recording's are; `raw` is as sent.
+    """
 
     def __init__(self, head: Head, raw: bytes) -> None:
         self.head = head

@@ -24,6 +24,13 @@ def loopback_listener(port: int = 0) -> socket.socket:
     return listener
 
 
+def free_port() -> int:
+    """A port number that nobody listens on here just now."""
+    with loopback_listener() as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
 class ProxyServer:
     """Serves connections from any number of listeners until it is closed."""
 

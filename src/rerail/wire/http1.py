@@ -7,11 +7,12 @@ bytes as they are. It understands just enough to find where a message ends.
 """
 
 from collections import deque
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
-from rerail.tape.records import Framing
+Framing = Literal["none", "length", "chunked", "close"]
+"""How the end of a body is told (RFC 9112 section 6.3)."""
 
 HEAD_LIMIT: Final = 1 << 18
 LINE_LIMIT: Final = 1 << 14

@@ -1,0 +1,140 @@
+"""A tape from its first event to its last, for a recording and for a replay that is recorded."""
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rerail import __version__
+from rerail.capture.facts import machine_facts
+from rerail.capture.recorder import Recorder
+from rerail.clock import RunClock
+from rerail.errors import TapeWriteFailed
+from rerail.launch.child import Ending
+from rerail.redact.apply import Redactor, secrets_in
+from rerail.tape.records import (
+    Event,
+    Parent,
+    ProcessEnded,
+    ProcessStarted,
+    RunEnded,
+    RunStarted,
+)
+from rerail.tape.writer import TapeWriter
+
+COMMAND: Final = 1
+"""The number of the command among the processes of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the first event says of a run; see `rerail.tape.records.RunStarted`."""
+
+    argv: list[str]
+    cwd: Path
+    capture: Mapping[str, str]
+    kept: Mapping[str, str]
+    run_id: str = ""
+    task_id: str = ""
+    facts: bool = True
+    parent: Parent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A finished tape. `failed` is set where it could not be kept to the end."""
+
+    tape: Path
+    tape_id: str
+    run_id: str
+    exchanges: int
+    size: int
+    failed: TapeWriteFailed | None = None
+
+
+class Keeping:
+    """Opens a tape, gives the recorder that fills it, and closes it."""
+
+    def __init__(
+        self,
+        tape: Path,
+        environment: Mapping[str, str],
+        *,
+        overwrite: bool = False,
+        go_on_unrecorded: bool = False,
+        log: Callable[[Event], None] | None = None,
+    ) -> None:
+        self._tape = tape
+        self._environment = environment
+        self._run_id = ""
+        redactor = Redactor.create(key=secrets.token_bytes(32), secrets=secrets_in(environment))
+        self._writer = TapeWriter.create(tape, overwrite=overwrite)
+        self.recorder = Recorder(
+            self._writer, redactor, RunClock(), go_on_unrecorded=go_on_unrecorded, log=log
+        )
+
+    def started(self, run: Run) -> None:
+        """Write the first event."""
+        self._run_id = run.run_id or f"run-{secrets.token_hex(6)}"
+        self.recorder.emit(
+            lambda at, wall: RunStarted(
+                at=at,
+                wall=wall,
+                run_id=self._run_id,
+                task_id=run.task_id or self._run_id,
+                writer=f"rerail {__version__}",
+                argv=run.argv,
+                cwd=str(run.cwd),
+                environment=dict(run.kept),
+                capture=dict(run.capture),
+                facts=machine_facts(run.cwd, self._environment) if run.facts else {},
+                parent=run.parent,
+            ),
+            urgent=True,
+        )
+
+    def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
+        """The command runs."""
+        self.recorder.emit(
+            lambda at, wall: ProcessStarted(
+                at=at,
+                wall=wall,
+                component="agent",
+                process_id=COMMAND,
+                argv=argv,
+                cwd=str(cwd),
+                pid=pid,
+            )
+        )
+
+    def command_ended(self, ending: Ending, left: Iterable[tuple[int, list[str]]]) -> None:
+        """The command is over; `left` are processes of it that go on."""
+        for pid, argv in left:
+            detail = f"pid {pid} ({' '.join(argv)[:200]}) went on after the command ended"
+            self.recorder.missing("a process outlived the command", detail, 0)
+        self.recorder.emit(
+            lambda at, wall: ProcessEnded(
+                at=at,
+                wall=wall,
+                component="agent",
+                process_id=COMMAND,
+                status=ending.status,
+                signal=ending.signal,
+            )
+        )
+
+    def close(self, ending: Ending, reason: str = "") -> Kept:
+        """Write the last event, seal the tape and close it."""
+        self.recorder.emit(
+            lambda at, wall: RunEnded(
+                at=at, wall=wall, status=ending.status, signal=ending.signal, reason=reason
+            )
+        )
+        tape_id, failed = "", None
+        try:
+            tape_id = self._writer.close()
+        except TapeWriteFailed as error:
+            failed = error
+        size = self._tape.stat().st_size if self._tape.exists() else 0
+        return Kept(self._tape, tape_id, self._run_id, self.recorder.exchanges, size, failed)

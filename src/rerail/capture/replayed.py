@@ -1,0 +1,44 @@
+"""A replay's own tape: it names the tape it came from and holds what the agent was told again."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rerail.capture.keeping import Keeping, Kept, Run
+from rerail.capture.recorder import Recorder
+from rerail.launch.child import Ending
+from rerail.tape.reader import Tape
+from rerail.tape.records import Parent
+
+
+class ReplayRecording:
+    """What a replay tells of itself, so that it can be recorded. Made before it starts."""
+
+    def __init__(
+        self, output: Path, source: Tape, environment: Mapping[str, str], *, overwrite: bool
+    ) -> None:
+        self._keeping = Keeping(output, environment, overwrite=overwrite)
+        self._source = source
+
+    @property
+    def tap(self) -> Recorder:
+        """Hears what passes."""
+        return self._keeping.recorder
+
+    def began(self, command: list[str], cwd: Path, kept: Mapping[str, str]) -> None:
+        """The replay is about to start its command."""
+        run = self._source.run
+        capture = {"http": "proxy variables and CA variables", "replies": "from the parent tape"}
+        parent = Parent(tape_id=self._source.id, relation="replay")
+        self._keeping.started(Run(command, cwd, capture, kept, task_id=run.task_id, parent=parent))
+
+    def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
+        """The command runs."""
+        self._keeping.command_started(argv, cwd, pid)
+
+    def ended(self, ending: Ending, left: Iterable[tuple[int, list[str]]]) -> Kept:
+        """The command is over: seal and close. Raises `TapeWriteFailed`."""
+        self._keeping.command_ended(ending, left)
+        kept = self._keeping.close(ending)
+        if kept.failed is not None:
+            raise kept.failed
+        return kept

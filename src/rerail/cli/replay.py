@@ -1,0 +1,171 @@
+"""`rerail replay`: play a tape back to the same or a changed command, offline."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from rerail.cli.options import COMMAND, TakesCommand, kept_variables, reach, resolve_map
+from rerail.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from rerail.playback.report import Report
+    from rerail.playback.stage import LiveCalls
+
+
+@click.command(cls=TakesCommand)
+@click.argument("tape", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--on-divergence",
+    type=click.Choice(["stop", "follow", "live"]),
+    default="stop",
+    show_default=True,
+    help="A request that is not on the tape is refused, gets the nearest recorded "
+    "reply, or goes to its real service (model calls only).",
+)
+@click.option(
+    "--ignore",
+    "ignored",
+    metavar="PATH",
+    multiple=True,
+    help="A field that need not be equal: messages[*].id, header:x-run, query:t.",
+)
+@click.option(
+    "--pace",
+    metavar="fast|recorded|X",
+    default="fast",
+    show_default=True,
+    help="Stream as fast as can be, as recorded, or X times as fast.",
+)
+@click.option(
+    "-e",
+    "--env",
+    "names",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set a variable otherwise than recorded.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="TAPE",
+    type=click.Path(path_type=Path),
+    help="Record the replay itself.",
+)
+@click.option(
+    "--resolve",
+    "resolved",
+    metavar="HOST:PORT=ADDR:PORT",
+    multiple=True,
+    help="With --on-divergence live: reach this origin at another address.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing tape with -o.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="The report on standard output; the command's own goes to standard error.",
+)
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the report to a file, as JSON.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing where the replay is green.")
+@click.pass_context
+def replay(
+    context: click.Context,
+    tape: Path | None,
+    on_divergence: Literal["stop", "follow", "live"],
+    ignored: tuple[str, ...],
+    pace: str,
+    names: tuple[str, ...],
+    output: Path | None,
+    resolved: tuple[str, ...],
+    force: bool,
+    as_json: bool,
+    report: Path | None,
+    quiet: bool,
+) -> int:
+    """Play TAPE back: the same replies in the same order, offline, at no cost.
+
+    Without TAPE, the newest in runs/. With -- COMMAND, other code against the same tape. The exit
+    status is 0 where the command followed the tape to the end, else 1; 2 where it could not start.
+    """
+    from rerail.playback.pace import Pace
+    from rerail.playback.session import ReplaySettings
+    from rerail.playback.session import replay as replay_tape
+    from rerail.sandbox.choose import choose_sandbox
+    from rerail.tape.reader import Tape
+
+    environment = dict(os.environ)
+    settings = ReplaySettings(
+        environment=environment,
+        command=context.meta[COMMAND],
+        changed=kept_variables(names, environment),
+        ignore=ignored,
+        on_divergence=on_divergence,
+        pace=Pace.parse(pace),
+        live=_live_origins(environment, resolved) if on_divergence == "live" else None,
+        sandbox=choose_sandbox(),
+    )
+    with Tape.open(tape or _newest_tape()) as opened, _output_kept(as_json) as ours:
+        record = None
+        if output is not None:
+            from rerail.capture.replayed import ReplayRecording
+
+            record = ReplayRecording(output, opened, environment, overwrite=force)
+        done = replay_tape(opened, settings, record=record)
+        _tell(done, ours if as_json else None, file=report, quiet=quiet)
+    return 0 if done.verdict.green else 1
+
+
+def _newest_tape() -> Path:
+    """The tape that was written last in `runs/`."""
+    tapes = list(Path("runs").glob("*.tape"))
+    if not tapes:
+        raise UsageProblem(
+            "there is no tape in `runs/`",
+            hint="name one, or make one: `rerail record -- COMMAND`",
+        )
+    return max(tapes, key=lambda tape: tape.stat().st_mtime_ns)
+
+
+def _live_origins(environment: Mapping[str, str], resolved: tuple[str, ...]) -> "LiveCalls":
+    from rerail.playback.live import LiveOrigins
+
+    return LiveOrigins(reach(environment, overrides=resolve_map(resolved)))
+
+
+@contextmanager
+def _output_kept(wanted: bool) -> Iterator[int]:
+    """Keep standard output for ourselves: what the command writes there goes to standard error."""
+    if not wanted:
+        yield 1
+        return
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield ours
+    finally:
+        os.dup2(ours, 1)
+        os.close(ours)
+
+
+def _tell(report: "Report", output: int | None, *, file: Path | None, quiet: bool) -> None:
+    """The report: as JSON where it was asked for, else as text on standard error."""
+    from rerail.cli.texts import block
+    from rerail.playback.render import render
+    from rerail.playback.report import to_json
+
+    if file is not None:
+        file.write_bytes(to_json(report))
+    if output is not None:
+        with os.fdopen(os.dup(output), "wb") as stream:
+            stream.write(to_json(report))
+    elif not (quiet and report.verdict.green):
+        click.echo("rerail: " + block(render(report)), err=True, nl=False)

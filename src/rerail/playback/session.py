@@ -1,0 +1,180 @@
+"""One replay: a tape, a proxy that answers from it, and a command, from start to report."""
+
+import asyncio
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from rerail.clock import RunClock
+from rerail.launch.child import Child, Ending, start
+from rerail.launch.environment import ca_bundle, child_environment
+from rerail.launch.waiting import end_of
+from rerail.playback.pace import Pace
+from rerail.playback.player import Player, Policy
+from rerail.playback.report import Containment, End, Report
+from rerail.playback.stage import LiveCalls, Stage
+from rerail.playback.summary import make_report
+from rerail.proxy.certs import Authority, default_folder
+from rerail.proxy.front import Listening
+from rerail.proxy.handler import Tap
+from rerail.proxy.server import ProxyServer, free_port, loopback_listener
+from rerail.redact.apply import Redactor, secrets_in
+from rerail.sandbox.choose import Sandbox
+from rerail.tape.reader import Tape
+
+COMMAND: Final = 1
+READ_AHEAD_SECONDS: Final = 0.02
+
+Listener = tuple[socket.socket, Listening]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySettings:
+    """What to replay and how.
+
+    `command` is empty for the recorded one. `environment` is the present one; the variables that
+    the tape kept are set again over it, and `changed` over those. `sandbox` is None where nothing
+    cuts the command off.
+    """
+
+    environment: Mapping[str, str]
+    command: list[str] = field(default_factory=list)
+    changed: Mapping[str, str] = field(default_factory=dict)
+    ignore: tuple[str, ...] = ()
+    on_divergence: Policy = "stop"
+    pace: Pace = field(default_factory=lambda: Pace.parse("fast"))
+    live: LiveCalls | None = None
+    sandbox: Sandbox | None = None
+
+
+class Record(Protocol):
+    """Who keeps a replay, where it is itself recorded."""
+
+    @property
+    def tap(self) -> Tap:
+        """Hears what passes."""
+
+    def began(self, command: list[str], cwd: Path, kept: Mapping[str, str]) -> None:
+        """The command is about to start."""
+
+    def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
+        """The command runs."""
+
+    def ended(self, ending: Ending, left: Iterable[tuple[int, list[str]]]) -> object:
+        """The command is over."""
+
+
+def replay(tape: Tape, settings: ReplaySettings, *, record: Record | None = None) -> Report:
+    """Run a command against a tape: the same replies in the same order, and nothing else."""
+    return _Replaying(tape, settings, record).run()
+
+
+class _Replaying:
+    """The parts of one replay, and the order in which they come and go."""
+
+    def __init__(self, tape: Tape, settings: ReplaySettings, record: Record | None) -> None:
+        self._record = record
+        self._tape = tape
+        self._settings = settings
+        self._clock = RunClock()
+        self._token = secrets.token_urlsafe(18)
+        self._authority = Authority.open_or_create(default_folder(settings.environment))
+        self._player = Player(tape, ignore=settings.ignore, on_divergence=settings.on_divergence)
+        redactor = Redactor.create(
+            key=secrets.token_bytes(32), secrets=secrets_in(settings.environment)
+        )
+        self._stage = Stage(
+            self._player,
+            settings.pace,
+            redactor,
+            tap=record.tap if record else None,
+            live=settings.live,
+        )
+        self._command = settings.command or tape.run.argv
+        self._cwd = Path(tape.run.cwd) if Path(tape.run.cwd).is_dir() else Path.cwd()
+
+    def run(self) -> Report:
+        folder = Path(tempfile.mkdtemp(prefix="rerail-"))
+        try:
+            child, listeners = self._start_command(folder)
+            with child:
+                ending = asyncio.run(self._serve(child, listeners))
+                left = child.descendants()
+            if self._record is not None:
+                self._record.ended(ending, left)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        notes = [f"pid {pid} ({' '.join(argv)[:200]}) went on after the end" for pid, argv in left]
+        if str(self._cwd) != self._tape.run.cwd:
+            notes.append(f"the recorded folder {self._tape.run.cwd} is not here")
+        return self._report(ending, notes)
+
+    def _start_command(self, folder: Path) -> tuple[Child, list[Listener]]:
+        settings, sandbox = self._settings, self._settings.sandbox
+        inside = sandbox is not None and sandbox.listens_inside
+        listeners = [] if inside else [(loopback_listener(), Listening(token=self._token))]
+        port = free_port() if inside else listeners[0][0].getsockname()[1]
+        recorded = {**self._tape.run.environment, **settings.changed}
+        environment = child_environment(
+            {**settings.environment, **recorded},
+            port=port,
+            token=self._token,
+            process_id=COMMAND,
+            bundle=ca_bundle(folder, self._authority.certificate_pem, settings.environment),
+        )
+        if self._record is not None:
+            self._record.began(self._command, self._cwd, recorded)
+        child = start(
+            self._command,
+            cwd=self._cwd,
+            environment=environment,
+            sandbox=sandbox,
+            port=port,
+        )
+        if self._record is not None:
+            self._record.command_started(self._command, self._cwd, child.pid)
+        if child.listener is not None:
+            listeners.append((child.listener, Listening(token=self._token)))
+        return child, listeners
+
+    async def _serve(self, child: Child, listeners: list[Listener]) -> Ending:
+        server = ProxyServer(self._stage, self._authority)
+        for listener, listening in listeners:
+            await server.listen(listener, listening)
+        reading = asyncio.get_running_loop().create_task(self._read_ahead())
+        try:
+            return await end_of(child)
+        finally:
+            reading.cancel()
+            await server.close()
+
+    async def _read_ahead(self) -> None:
+        """In idle moments, do a little of what a miss would need."""
+        while self._player.read_ahead():
+            await asyncio.sleep(READ_AHEAD_SECONDS)
+
+    def _report(self, ending: Ending, notes: list[str]) -> Report:
+        settings = self._settings
+        sandbox = settings.sandbox
+        return make_report(
+            self._player,
+            command=self._command,
+            environment={**self._tape.run.environment, **settings.changed},
+            containment=_containment(sandbox),
+            ended=End(status=ending.status, signal=ending.signal),
+            pace=settings.pace.name,
+            duration_ns=self._clock.at(),
+            notes=notes,
+        )
+
+
+def _containment(sandbox: Sandbox | None) -> Containment:
+    if sandbox is None:
+        return Containment(level="not contained", missing=["network namespace"])
+    held = sandbox.containment
+    return Containment(level=held.level, missing=[gap.layer.name for gap in held.missing])
