@@ -7,7 +7,6 @@ parser with the proxy under test would share its mistakes.
 import contextlib
 import hashlib
 import socket
-import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -15,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from rerail.clock import RunClock
+from rerail.testing.tls import READ_SIZE, ServerTLS, TLSChannel
 
-READ_SIZE: Final = 1 << 16
 LINGER_SECONDS: Final = 2.0
 
 
@@ -30,32 +29,6 @@ class Sent:
 
     size: int
     at: int
-
-
-class ServerTLS:
-    """A TLS server's settings, which also notes the name that each client asked for."""
-
-    def __init__(self, context: ssl.SSLContext) -> None:
-        self._context = context
-        self._names: dict[int, str | None] = {}
-        context.sni_callback = self._note
-
-    def wrap(self, peer: socket.socket) -> ssl.SSLSocket:
-        """The socket, ready for its handshake."""
-        return self._context.wrap_socket(peer, server_side=True, do_handshake_on_connect=False)
-
-    def handshake(self, secured: ssl.SSLSocket) -> str | None:
-        """Do the handshake; returns the server name (SNI) asked for."""
-        try:
-            secured.do_handshake()
-        finally:
-            name = self._names.pop(id(secured), None)
-        return name
-
-    def _note(
-        self, secured: ssl.SSLObject | ssl.SSLSocket, name: str | None, _: ssl.SSLContext
-    ) -> None:
-        self._names[id(secured)] = name
 
 
 class Connection:
@@ -79,16 +52,16 @@ class Connection:
         self.closed = False
         self.server_name: str | None = None
         self._peer = peer
+        self._tls: TLSChannel | None = None
         self._closing = closing
         self._clock = clock
         self._keep = keep
         self._noticed = noticed
         self._unread = bytearray()
 
-    def secure(self, tls: "ServerTLS") -> None:
+    def secure(self, tls: ServerTLS) -> None:
         """Do the TLS handshake as the server; `server_name` is then what the client asked for."""
-        secured = self._peer = tls.wrap(self._peer)
-        self.server_name = tls.handshake(secured)
+        self._tls, self.server_name = tls.handshake(self._peer)
 
     # -- what a script says ---------------------------------------------------------------------
 
@@ -96,8 +69,8 @@ class Connection:
         """Send these bytes in one write."""
         self.sent.append(Sent(len(data), self._clock.at()))
         try:
-            self._peer.sendall(data)
-        except (OSError, ValueError) as error:
+            (self._tls.send if self._tls else self._peer.sendall)(data)
+        except OSError as error:
             raise ScriptStopped from error
 
     def pause(self, seconds: float) -> None:
@@ -153,22 +126,19 @@ class Connection:
             self._unread.clear()
 
     def end_sending(self) -> None:
-        """Send a FIN and go on listening (half-close); TLS has no such state, and is closed."""
-        if isinstance(self._peer, ssl.SSLSocket):
-            self.close()
-            return
-        with contextlib.suppress(OSError, ValueError):
+        """Send close_notify (over TLS) and a FIN, and go on listening: a half-close."""
+        with contextlib.suppress(OSError):
+            if self._tls is not None:
+                self._tls.say_goodbye()
             self._peer.shutdown(socket.SHUT_WR)
 
     # -- how a script ends ----------------------------------------------------------------------
 
     def close(self) -> None:
         """Close in good order: TLS close_notify, FIN, and what the peer still sends is read."""
-        if isinstance(self._peer, ssl.SSLSocket):
-            # A non-blocking unwrap sends close_notify and does not wait for the peer's.
-            with contextlib.suppress(OSError, ValueError):
-                self._peer.settimeout(0)
-                self._peer.unwrap()
+        if self._tls is not None and not self.closed:
+            with contextlib.suppress(OSError):
+                self._tls.say_goodbye()
         self.cut()
 
     def cut(self) -> None:
@@ -177,7 +147,7 @@ class Connection:
             return
         self.closed = True
         # Closing with unread bytes makes the kernel send a reset, which can destroy what was sent.
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError):
             self._peer.shutdown(socket.SHUT_WR)
             self._peer.settimeout(LINGER_SECONDS)
             while self._peer.recv(READ_SIZE):
@@ -194,7 +164,7 @@ class Connection:
     def interrupt(self) -> None:
         """Wake a script that reads or writes, from another thread: its next call raises."""
         with contextlib.suppress(OSError):
-            socket.socket.shutdown(self._peer, socket.SHUT_RDWR)
+            self._peer.shutdown(socket.SHUT_RDWR)
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -205,8 +175,8 @@ class Connection:
 
     def _fill(self) -> bool:
         try:
-            data = self._peer.recv(READ_SIZE)
-        except (OSError, ValueError) as error:
+            data = self._tls.receive() if self._tls else self._peer.recv(READ_SIZE)
+        except OSError as error:
             raise ScriptStopped from error
         self._unread += data
         self.received_size += len(data)

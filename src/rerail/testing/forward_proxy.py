@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from rerail.testing.connection import READ_SIZE, Connection, Request, ScriptStopped
+from rerail.testing.connection import Connection, Request, ScriptStopped
 from rerail.testing.origin import Behaviour
 from rerail.testing.replies import head
+from rerail.testing.tls import READ_SIZE
 
 Address = tuple[str, int]
 CONNECT_SECONDS: Final = 5.0

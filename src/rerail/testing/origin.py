@@ -20,7 +20,8 @@ from typing import Final, Self
 
 from rerail.clock import RunClock
 from rerail.testing.ca import Leaf
-from rerail.testing.connection import Connection, Request, ScriptStopped, ServerTLS
+from rerail.testing.connection import Connection, Request, ScriptStopped
+from rerail.testing.tls import ServerTLS
 
 BACKLOG: Final = 512
 JOIN_NANOSECONDS: Final = 10 * 10**9
@@ -173,11 +174,10 @@ class Origin:
             raise self._faults[0]
 
     def _end(self, connection: Connection, thread: threading.Thread) -> None:
-        # An interrupt is lost on a socket that is just being wrapped for TLS: hence once more.
         deadline = self.clock.at() + JOIN_NANOSECONDS
         while thread.is_alive() and self.clock.at() < deadline:
             thread.join(0.05)
-            connection.interrupt()
+            connection.interrupt()  # again: the first can come before the socket is listened to
 
     def _wake_acceptor(self) -> None:
         # Closing a listener does not wake its accept() on every system; a connection does.
@@ -236,7 +236,7 @@ class Origin:
             return True
         try:
             connection.secure(self._tls)
-        except (OSError, ValueError) as error:
+        except OSError as error:
             self.handshake_failures.append(str(error))
             return False
         return True

@@ -263,7 +263,7 @@ def _wrapped(command: Sequence[str]) -> str:
     """A command as one would type it, continued over lines where it is long."""
     lines = [""]
     for word in map(shlex.quote, command):
-        if len(lines[-1]) + len(word) > 88:
+        if len(lines[-1]) + len(word) > 96:
             lines.append("    ")
         lines[-1] += f"{' ' if lines[-1].strip() else ''}{word}"
     return " \\\n   ".join(lines)

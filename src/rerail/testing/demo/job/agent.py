@@ -55,7 +55,10 @@ def main():
     with openai.OpenAI() as client:
         for turn in range(1, 9):
             print(f"turn {turn}: ", end="")
-            message = ask(client, messages, tools.offer(turn, options.by_schema))
+            try:
+                message = ask(client, messages, tools.offer(turn, options.by_schema))
+            except openai.APIStatusError as refused:
+                raise SystemExit(f"the model's service refused: {refused.message}") from refused
             messages.append(message)
             if "tool_calls" not in message:
                 print()
