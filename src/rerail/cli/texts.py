@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Literal
 
 import click
 
@@ -61,9 +61,12 @@ def for_person(*, err: bool = False) -> bool:
 
 def styled(text: str, **style: str | bool) -> str:
     """Text in colour or bold, where a person looks and `NO_COLOR` is not set (no-color.org)."""
-    if not for_person() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return text
-    return click.style(text, **style)  # type: ignore[arg-type]  # names checked by click
+    return click.style(text, **style) if _may_style() else text  # type: ignore[arg-type]  # by click
+
+
+def _may_style() -> bool:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return for_person() and not plain
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
@@ -198,4 +201,5 @@ def table(
     for index, row in enumerate(cells):
         style = "red" if failed and failed[index] else None
         drawn.add_row(*(Text(cell) for cell in row), style=style)
-    Console(highlight=False, markup=False, emoji=False).print(drawn)
+    colours: Literal["auto"] | None = "auto" if _may_style() else None
+    Console(color_system=colours, highlight=False, markup=False, emoji=False).print(drawn)

@@ -115,9 +115,11 @@ class Tape:
     @property
     def state(self) -> State:
         """Finished (it has its end record), live (it is being written), or lost (neither)."""
+        # Asked first: a recorder that ends in between has written its last event by then.
+        writing = self._opened.live and being_written(self.path)
         if self.ended is not None:
             return "finished"
-        return "live" if self._opened.live and being_written(self.path) else "lost"
+        return "live" if writing else "lost"
 
     @property
     def id(self) -> str:
