@@ -15,10 +15,9 @@ from rerail.tape.frames import compressed, undo
 from rerail.tape.records import Side
 from rerail.tape.storage import Storage
 
-_LEVEL: Final = 1
 _WAIT_NS: Final = 40_000_000
 _WAITING_BYTES: Final = 8 << 20
-_ENOUGH_FOR_A_PART: Final = form.PART_SIZE // 2
+_ENOUGH_FOR_A_PART: Final = 256 << 10
 _WORTH_TRYING: Final = 512
 
 
@@ -123,5 +122,5 @@ def _part_data(content: bytes) -> bytes:
     """A part's data: a frame of its own if that is smaller, else the content as it is."""
     if len(content) < _WORTH_TRYING:
         return content
-    data = compressed(content, level=_LEVEL)
+    data = compressed(content, "fast")
     return data if len(data) < len(content) else content

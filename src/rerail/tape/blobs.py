@@ -18,6 +18,7 @@ _LANES_BYTES: Final = 32 << 20
 _SMALLEST_WINDOW_LOG: Final = 18
 _LARGEST_WINDOW_LOG: Final = 24
 _DIGESTS_KEPT: Final = 100_000
+_WORTH_COMPARING: Final = 4096
 
 
 @dataclass(slots=True)
@@ -28,10 +29,6 @@ class _Lane:
     frame: FrameWriter
     blobs: list[int]
     last: bytes = b""
-
-    @property
-    def memory(self) -> int:
-        return self.frame.memory + len(self.last)
 
 
 class BlobKeeper:
@@ -66,25 +63,28 @@ class BlobKeeper:
         """Say that the content with this digest is what the body's parts hold."""
         self._storage.add_blob_in_parts(self._next_id(digest), digest, size, body)
 
-    def finish(self) -> None:
-        """Pack the frames that are still growing."""
+    @property
+    def growing(self) -> int:
+        """Bytes of content in the frames that are still growing."""
+        return sum(lane.frame.content for lane in self._lanes.values())
+
+    def finish(self, *, well: bool) -> None:
+        """Pack the frames that are still growing; `well` takes its time."""
         while self._lanes:
-            self._end_lane(next(iter(self._lanes)))
+            self._end_lane(next(iter(self._lanes)), well=well)
 
     def _keep_in_lane(self, digest: bytes, content: bytes, name: str) -> None:
-        lane = self._lanes.get(name)
         number = self._next_id(digest)
-        head = common_head(lane.last, content) if lane else 0
-        tail = common_tail(lane.last[head:], content[head:]) if lane else 0
+        lane = self._lanes.get(name)
+        head, tail = _likeness(lane.last, content) if lane else (0, 0)
         if lane is None or _is_used_up(lane.frame, len(content) - head - tail):
             lane, head, tail = self._new_lane(name, number, len(content)), 0, 0
         middle = content[head : len(content) - tail]
-        self._memory -= lane.memory
         data = lane.frame.piece(middle) if middle else b""
+        self._storage.add_blob(number, digest, len(content), lane.number, head, tail, data)
+        self._memory += len(middle) + len(content) - len(lane.last)
         lane.blobs.append(number)
         lane.last = content
-        self._memory += lane.memory
-        self._storage.add_blob(number, digest, len(content), lane.number, head, tail, data)
         self._lanes.move_to_end(name)
         while self._memory > _LANES_BYTES and len(self._lanes) > 1:
             self._end_lane(next(iter(self._lanes)))
@@ -95,13 +95,13 @@ class BlobKeeper:
         window_log = min(max((2 * size).bit_length(), _SMALLEST_WINDOW_LOG), _LARGEST_WINDOW_LOG)
         lane = _Lane(number, FrameWriter(window_log), [])
         self._lanes[name] = lane
-        self._memory += lane.memory
+        self._memory += lane.frame.memory
         return lane
 
-    def _end_lane(self, name: str) -> None:
+    def _end_lane(self, name: str, *, well: bool = False) -> None:
         lane = self._lanes.pop(name)
-        self._memory -= lane.memory
-        data = None if self.in_a_hurry else lane.frame.packed()
+        self._memory -= lane.frame.memory + lane.frame.content + len(lane.last)
+        data = None if self.in_a_hurry else lane.frame.packed(well=well)
         if data is not None:
             self._storage.pack_blobs(lane.blobs, data)
 
@@ -111,6 +111,14 @@ class BlobKeeper:
         if len(self._known) > _DIGESTS_KEPT:
             self._known.popitem(last=False)
         return self._ids
+
+
+def _likeness(before: bytes, after: bytes) -> tuple[int, int]:
+    """The lengths of the common beginning and end; short bodies are left to the frame."""
+    if len(after) < _WORTH_COMPARING:
+        return 0, 0
+    head = common_head(before, after)
+    return head, common_tail(before, after, head=head)
 
 
 def _is_used_up(frame: FrameWriter, size: int) -> bool:

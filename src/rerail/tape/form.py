@@ -13,8 +13,11 @@ APPLICATION_ID: Final = 0x7252744C
 VERSION: Final = 1
 """SQLite's `user_version`: the version of the format. Readers refuse a later one."""
 
-PAGE_SIZE: Final = 1024
-"""Bytes a page. Each table takes at least one, and most tapes are small."""
+PAGE_SIZE: Final = 4096
+"""Bytes a page while recording: large pages take large bodies fast."""
+
+SMALL_PAGE_SIZE: Final = 512
+"""Bytes a page of a small finished tape: each table takes at least one."""
 
 TABLES: Final = (
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -51,7 +54,7 @@ EVENT_SIZE: Final = 16 << 20
 BLOB_SIZE: Final = 8 << 20
 """A body up to this size is one blob row; a larger one stays in its parts."""
 
-PART_SIZE: Final = 2 << 20
+PART_SIZE: Final = 1 << 20
 """Bytes of one part at most."""
 
 PARTS_PER_BODY: Final = 1 << 24

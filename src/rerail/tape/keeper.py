@@ -15,6 +15,7 @@ from rerail.tape.records import Event, RunStarted
 from rerail.tape.storage import Storage
 
 _WINDOW_LOG: Final = 17
+_PACKED_WELL_AT_MOST: Final = 1 << 20
 
 
 class Keeper:
@@ -53,12 +54,14 @@ class Keeper:
 
     def finish(self) -> bytes:
         """Pack what has grown, put down the last seal, and return its root."""
-        self._pack_events()
-        self.blobs.finish()
+        self.blobs.in_a_hurry = False
+        well = self._frame.content + self.blobs.growing <= _PACKED_WELL_AT_MOST
+        self._pack_events(well=well)
+        self.blobs.finish(well=well)
         return self.seal()
 
-    def _pack_events(self) -> None:
-        data = None if self.blobs.in_a_hurry else self._frame.packed()
+    def _pack_events(self, *, well: bool = False) -> None:
+        data = None if self.blobs.in_a_hurry else self._frame.packed(well=well)
         if data is not None:
             last = self._frame_first + self._frame.pieces - 1
             self._storage.pack_events(self._frame_first, last, data)

@@ -17,9 +17,9 @@ def common_head(before: bytes, after: bytes) -> int:
     return same
 
 
-def common_tail(before: bytes, after: bytes) -> int:
-    """How many bytes at the end are the same in both."""
-    same, end = 0, min(len(before), len(after))
+def common_tail(before: bytes, after: bytes, *, head: int = 0) -> int:
+    """How many bytes at the end are the same in both, not counting the first `head` of each."""
+    same, end = 0, min(len(before), len(after)) - head
     while same < end:
         middle = (same + end + 1) // 2
         one = before[len(before) - middle : len(before) - same]

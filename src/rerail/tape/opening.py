@@ -23,6 +23,7 @@ _HEADER_SIZE: Final = 100
 _COPIED: Final = ("-wal", "-journal")
 _REPAIR: Final = "save what can be read with `rerail verify --repair {}`"
 _VALUE_SIZE: Final = 64 << 20
+_WRITERS_PATIENCE_MS: Final = 5000
 
 
 @dataclass(slots=True)
@@ -136,6 +137,7 @@ def _sqlite(path: Path, query: str) -> sqlite3.Connection:
 
 def _guard_against_strangers(connection: sqlite3.Connection) -> None:
     """Nothing in a file from elsewhere may run, write, or ask for unbounded memory."""
+    connection.execute(f"PRAGMA busy_timeout = {_WRITERS_PATIENCE_MS}")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_SIZE)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA query_only = ON")

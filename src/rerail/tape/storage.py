@@ -22,6 +22,7 @@ COMPANIONS: Final = ("-wal", "-shm", "-journal")
 
 _READERS_PATIENCE_MS: Final = 2000
 _TIGHTENED_AT_MOST: Final = 64 << 20
+_SMALL_AT_MOST: Final = 1 << 20
 _HEADER_MODES: Final = slice(18, 20)
 
 
@@ -115,18 +116,13 @@ class Storage:
 
     def finish(self) -> None:
         """Bring everything into the one file and give it up. Raises sqlite3.Error, OSError."""
-        connection = self._connection
-        self._tighten()
-        connection.execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE_MS}")
-        checkpointed = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
-        mode = "wal"
-        if checkpointed:
-            # A reader that has the file open keeps SQLite from changing the mode.
-            connection.execute("PRAGMA busy_timeout = 0")
-            with contextlib.suppress(sqlite3.OperationalError):
-                mode = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0]
-        connection.close()
-        if checkpointed and mode != "delete":
+        self._execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE_MS}")
+        [busy, *_] = self._execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        alone = not busy and self._leave_log_mode()
+        if alone:
+            self._tighten()
+        self._connection.close()
+        if not busy and not alone:
             self._turn_back()
         self._lock.release()
 
@@ -137,11 +133,25 @@ class Storage:
             self._connection.close()
         self._lock.release()
 
+    def _leave_log_mode(self) -> bool:
+        """Whether SQLite could: a reader that has the file open keeps it from changing the mode."""
+        self._execute("PRAGMA busy_timeout = 0")
+        with contextlib.suppress(sqlite3.OperationalError):
+            return bool(self._execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",))
+        return False
+
     def _tighten(self) -> None:
-        """Close the gaps that arriving bodies and packed frames have left, if that is quick."""
-        [pages] = self._execute("PRAGMA page_count").fetchone()
-        if pages * form.PAGE_SIZE <= _TIGHTENED_AT_MOST:
+        """Close the gaps that arriving bodies and packed frames have left, if that is quick.
+
+        It is all there already: where this fails (no room, a reader in between) it stays as it is.
+        """
+        size = self.path.stat().st_size
+        if size > _TIGHTENED_AT_MOST:
+            return
+        with contextlib.suppress(sqlite3.Error):
             self._execute("PRAGMA temp_store = MEMORY")
+            if size <= _SMALL_AT_MOST:
+                self._execute(f"PRAGMA page_size = {form.SMALL_PAGE_SIZE}")
             self._execute("VACUUM")
 
     def _turn_back(self) -> None:
