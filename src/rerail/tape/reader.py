@@ -180,10 +180,10 @@ class Tape:
 
     def unfinished(self) -> list[UnfinishedBody]:
         """Bodies that had begun to arrive and have no end on the tape, in order."""
-        complete = self.evidence.bodies_in_parts()
         sql = "SELECT id, exchange_id, side, size, chunks FROM part ORDER BY id"
         bodies: dict[int, list[tuple[int, int, int, bytes]]] = {}
         with self._reading():
+            complete = self.evidence.bodies_in_parts()
             for part_id, *row in self._connection.execute(sql):
                 number = part_id // form.PARTS_PER_BODY
                 if number not in complete:
@@ -244,16 +244,17 @@ class Tape:
     def _unfinished_body(
         self, number: int, parts: list[tuple[int, int, int, bytes]]
     ) -> UnfinishedBody:
-        exchange_id, side, _, _ = parts[0]
+        exchange_id, side_number, _, _ = parts[0]
         chunks: list[Chunk] = []
-        for _, _, size, table in parts:
-            try:
+        try:
+            side = form.SIDES[side_number]
+            for _, _, size, table in parts:
                 _join_chunks(chunks, size, decode_chunks(table))
-            except (ValueError, TypeError) as error:
-                raise self._altered(f"a part of exchange {exchange_id} is damaged") from error
+        except (ValueError, TypeError, IndexError) as error:
+            raise self._altered(f"a part of exchange {exchange_id} is damaged") from error
         return UnfinishedBody(
             exchange_id=exchange_id,
-            side=form.SIDES[side],
+            side=side,
             size=sum(size for _, _, size, _ in parts),
             chunks=tuple(chunks),
             _read=lambda: self._read_parts(number),
@@ -271,7 +272,7 @@ class Tape:
         """Turn what SQLite says of a damaged file into words."""
         try:
             yield
-        except (sqlite3.Error, OverflowError) as error:
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
             raise self._altered(f"it is damaged ({error})") from error
 
     def _altered(self, what: str) -> TapeAltered:
