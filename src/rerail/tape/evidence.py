@@ -10,18 +10,16 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 from rerail.tape import form
 from rerail.tape.arriving import undo_part
+from rerail.tape.damage import Damaged, reading
 from rerail.tape.frames import FrameError, FrameReader
+from rerail.tape.records import Side
 
 _FRAMES_OPEN: Final = 8
 _PARTS_AT_ONCE: Final = 4
-
-
-class Damaged(ValueError):
-    """What a row holds is not what it says. The message is for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,16 @@ class BlobRow:
     def middle(self) -> int:
         """How many bytes of this blob are in the frame."""
         return self.size - self.head - self.tail
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """A part of a body that was arriving, without its data."""
+
+    exchange_id: int
+    side: Side
+    size: int
+    chunks: bytes
 
 
 @dataclass(slots=True)
@@ -92,16 +100,32 @@ class Evidence:
         first = body * form.PARTS_PER_BODY
         upcoming, end = first, first + form.PARTS_PER_BODY
         sql = "SELECT id, size, data FROM part WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
-        while rows := self._connection.execute(sql, (upcoming, end, _PARTS_AT_ONCE)).fetchall():
+        while rows := self._fetch(sql, upcoming, end, _PARTS_AT_ONCE):
             for part_id, size, data in rows:
                 if part_id != upcoming:
                     raise Damaged("one of its parts is missing")
                 yield _undone_part(size, data)
                 upcoming += 1
 
+    def arriving(self) -> dict[int, list[PartRow]]:
+        """The parts of the bodies that never became a content, by the body's number."""
+        complete = self.bodies_in_parts()
+        bodies: dict[int, list[PartRow]] = {}
+        for row in self._fetch("SELECT id, exchange_id, side, size, chunks FROM part ORDER BY id"):
+            part_id, exchange_id, side, size, chunks = row
+            if part_id // form.PARTS_PER_BODY in complete:
+                continue
+            if not isinstance(exchange_id, int) or not isinstance(size, int):
+                raise Damaged("a part of an arriving body is not a part")
+            if side not in range(len(form.SIDES)) or not isinstance(chunks, bytes):
+                raise Damaged("a part of an arriving body is not a part")
+            part = PartRow(exchange_id, form.SIDES[side], size, chunks)
+            bodies.setdefault(part_id // form.PARTS_PER_BODY, []).append(part)
+        return bodies
+
     def _read_rows(self) -> None:
         sql = "SELECT id, digest, size, body, frame, head, tail FROM blob WHERE id > ? ORDER BY id"
-        for number, digest, *place in self._connection.execute(sql, (self._last,)):
+        for number, digest, *place in self._fetch(sql, self._last):
             self._last = number
             row = _row(number, *place)
             if row is None or not isinstance(digest, bytes):
@@ -148,8 +172,11 @@ class Evidence:
 
     def _data(self, frame: int, first: int, last: int) -> list[bytes]:
         sql = "SELECT data FROM blob WHERE id >= ? AND id <= ? AND frame = ? ORDER BY id"
-        rows = self._connection.execute(sql, (first, last, frame)).fetchall()
-        return [data for [data] in rows if isinstance(data, bytes)]
+        return [data for [data] in self._fetch(sql, first, last, frame) if isinstance(data, bytes)]
+
+    def _fetch(self, sql: str, *values: int) -> list[tuple[Any, ...]]:
+        with reading():
+            return self._connection.execute(sql, values).fetchall()
 
 
 def _row(

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import stat
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,7 +22,12 @@ from rerail.tape.lock import being_written, written_here
 _MAGIC: Final = b"SQLite format 3\x00"
 _HEADER_SIZE: Final = 100
 _COPIED: Final = ("-wal", "-journal")
-_REPAIR: Final = "save what can be read with `rerail verify --repair {}`"
+_ATTEMPTS: Final = 20
+_PAUSE_SECONDS: Final = 0.01
+
+REPAIR: Final = "save what can be read with `rerail verify --repair NEW.tape {}`"
+"""The hint of every error that a repair may mend."""
+
 _VALUE_SIZE: Final = 64 << 20
 _WRITERS_PATIENCE_MS: Final = 5000
 
@@ -41,25 +47,43 @@ class Opened:
             shutil.rmtree(self.aside, ignore_errors=True)
 
 
-def open_tape_file(path: Path) -> Opened:
-    """Open the file at `path` for reading. Raises TapeUnreadable with the mend that fits."""
-    _check_file(path)
-    live = being_written(path)
+def open_tape_file(path: Path, *, tolerant: bool = False) -> Opened:
+    """Open the file at `path` for reading. Raises TapeUnreadable with the mend that fits.
+
+    `tolerant` is for saving what can be saved: a file whose end is missing is opened too.
+    """
+    attempts = _ATTEMPTS
+    while True:
+        torn = _check_file(path)
+        if torn and not tolerant:
+            raise _unreadable(path, torn, REPAIR.format(path))
+        attempts -= 1
+        live = being_written(path)
+        try:
+            return _connect_and_check(path, live=live, tolerant=tolerant)
+        except sqlite3.Error as error:
+            # Its writer may just be closing it: the log is gone between one look and the next.
+            if not live or not attempts:
+                raise _damaged(path, error) from error
+            time.sleep(_PAUSE_SECONDS)
+
+
+def _connect_and_check(path: Path, *, live: bool, tolerant: bool) -> Opened:
     opened = _connect(path, live=live)
     try:
         _guard_against_strangers(opened.connection)
+        if tolerant:
+            # SQLite then no longer refuses a file that is shorter than its header says.
+            opened.connection.execute("PRAGMA writable_schema = ON")
         _check_identity(path, opened.connection)
-    except sqlite3.Error as error:
-        opened.close()
-        raise _unreadable(path, f"it is damaged ({error})", _REPAIR.format(path)) from error
     except BaseException:
         opened.close()
         raise
     return opened
 
 
-def _check_file(path: Path) -> None:
-    """Say what is wrong with a file that is no tape at first sight."""
+def _check_file(path: Path) -> str:
+    """Refuse a file that is no tape at first sight; returns what of it is missing, if anything."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -67,7 +91,7 @@ def _check_file(path: Path) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise _unreadable(path, "it is not a file", "name a .tape file")
         if written_here(path):
-            return
+            return ""
         header = _header(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise _unreadable(path, "no such file", "look for tapes with `ls runs/`") from error
@@ -77,6 +101,10 @@ def _check_file(path: Path) -> None:
     except OSError as error:
         raise _unreadable(path, error.strerror or "it cannot be read", None) from error
     _check_header(path, header)
+    missing = _size_by_header(header) - status.st_size
+    if missing > 0 and not any(_size(f"{path}{suffix}") for suffix in _COPIED):
+        return f"its last {missing} bytes are missing"
+    return ""
 
 
 def _header(path: Path) -> bytes:
@@ -96,6 +124,14 @@ def _check_header(path: Path, header: bytes) -> None:
     if int.from_bytes(header[68:72], "big") not in (0, form.APPLICATION_ID):
         hint = "name a file that `rerail record` has written"
         raise _unreadable(path, "it is an SQLite database, but not a tape", hint)
+
+
+def _size_by_header(header: bytes) -> int:
+    """How large SQLite says the file is, 0 where it does not (file format, section 1.3.7)."""
+    if header[24:28] != header[92:96]:
+        return 0
+    page_size = int.from_bytes(header[16:18], "big")
+    return int.from_bytes(header[28:32], "big") * (1 << 16 if page_size == 1 else page_size)
 
 
 def _connect(path: Path, *, live: bool) -> Opened:
@@ -159,7 +195,11 @@ def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
         reason = f"its format is version {version}, and this rerail reads up to {form.VERSION}"
         raise _unreadable(path, reason, "update rerail")
     if version < 1 or [sql for [sql] in schema] != list(form.TABLES):
-        raise _unreadable(path, "its tables are not those of a tape", _REPAIR.format(path))
+        raise _unreadable(path, "its tables are not those of a tape", REPAIR.format(path))
+
+
+def _damaged(path: Path, error: sqlite3.Error) -> TapeUnreadable:
+    return _unreadable(path, f"it is damaged ({error})", REPAIR.format(path))
 
 
 def _unreadable(path: Path, reason: str, hint: str | None) -> TapeUnreadable:

@@ -1,0 +1,93 @@
+"""The stored bytes of events, by number. Knows rows and frames, not what an event is.
+
+Events are read a frame at a time. In a damaged frame all events up to the damage can be read.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from rerail.tape import form
+from rerail.tape.damage import Damaged, reading
+from rerail.tape.frames import FrameError, FrameReader
+
+_FRAMES_KEPT: Final = 4
+_Row = tuple[object, object, object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The events of one frame up to where it can be read, and why not further."""
+
+    events: list[bytes]
+    damage: str = ""
+
+
+class StoredEvents:
+    """The `event` rows of one tape."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._frames: dict[int, _Frame] = {}
+
+    def last(self) -> int:
+        """The number of the last event, 0 if there is none. Raises Damaged."""
+        with reading():
+            [found] = self._connection.execute("SELECT max(seq) FROM event").fetchone()
+        return found if isinstance(found, int) else 0
+
+    def read(self, seq: int) -> bytes | None:
+        """An event's bytes, or None if there is no such event. Raises Damaged."""
+        if seq < 1:
+            return None
+        number, index = divmod(seq - 1, form.EVENTS_PER_FRAME)
+        frame = self._frames.get(number)
+        if frame is None or index >= len(frame.events):
+            frame = self._read_frame(number)
+        if index < len(frame.events):
+            return frame.events[index]
+        if frame.damage:
+            raise Damaged(frame.damage)
+        if seq <= self.last():
+            raise Damaged("it is missing")
+        return None
+
+    def _read_frame(self, number: int) -> _Frame:
+        first = number * form.EVENTS_PER_FRAME + 1
+        frame = _undo(first, *self._rows(first))
+        self._frames.pop(number, None)
+        if len(self._frames) >= _FRAMES_KEPT:
+            self._frames.pop(next(iter(self._frames)))
+        self._frames[number] = frame
+        return frame
+
+    def _rows(self, first: int) -> tuple[list[_Row], str]:
+        """The rows of a frame, and what is wrong behind them."""
+        sql = "SELECT seq, size, data FROM event WHERE seq >= ? AND seq < ? ORDER BY seq"
+        rows: list[_Row] = []
+        try:
+            with reading():
+                bounds = (first, first + form.EVENTS_PER_FRAME)
+                rows.extend(self._connection.execute(sql, bounds))
+        except Damaged as error:
+            return rows, str(error)
+        return rows, ""
+
+
+def _undo(first: int, rows: list[_Row], damage: str) -> _Frame:
+    """The events of one frame, up to the first that is missing or torn."""
+    events: list[bytes] = []
+    reader = FrameReader()
+    for expected, (seq, size, data) in enumerate(rows, first):
+        if seq != expected:
+            return _Frame(events, f"event {expected} is missing")
+        if not isinstance(size, int) or not 0 < size <= form.EVENT_SIZE:
+            return _Frame(events, f"the size of event {seq} is out of bounds")
+        if not isinstance(data, bytes):
+            return _Frame(events, f"event {seq} has no data")
+        try:
+            reader.give(data)
+            events.append(reader.read(size))
+        except FrameError as error:
+            return _Frame(events, str(error))
+    return _Frame(events, damage)
