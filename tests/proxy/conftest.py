@@ -6,6 +6,7 @@ import os
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,6 +125,14 @@ class Proxied:
     port: int
     notes: Notes
     certificate: bytes
+
+    def exchanges(self) -> list[Noted]:
+        """What was heard, once every exchange is over: bytes go on first, the tap is told after."""
+        deadline = time.monotonic() + 5
+        while not all(noted.ended for noted in self.notes.exchanges):
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        return self.notes.exchanges
 
     read_head = staticmethod(lambda agent: read_head(agent))
     read_all = staticmethod(lambda agent: read_all(agent))

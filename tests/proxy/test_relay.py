@@ -59,7 +59,7 @@ def test_plain_http_reaches_the_origin_in_origin_form(
         f"GET /a?b=c HTTP/1.1\r\nHOST: {NAME}\r\nX-A: 1\r\nx-a: 2\r\nConnection: close\r\n\r\n"
     )
     assert origin.received == [expected.encode()]
-    (noted,) = proxy.notes.exchanges
+    (noted,) = proxy.exchanges()
     assert noted.request == expected.encode()
     assert noted.chunks == [b"hello"] and noted.ended == "complete"
     assert noted.heads[0] + b"hello" == reply
@@ -74,7 +74,7 @@ def test_tls_is_read_and_passed_on_unchanged(
         agent.sendall(get("/t"))
         assert proxy.read_all(agent).endswith(b"secret")
     assert origin.received == [get("/t")]
-    (noted,) = proxy.notes.exchanges
+    (noted,) = proxy.exchanges()
     assert (noted.route.scheme, noted.route.host, noted.route.port) == ("https", NAME, 443)
 
 
@@ -114,7 +114,7 @@ def test_plain_http_inside_a_tunnel_is_understood(
     with proxy.tunnel(NAME, 80) as agent:
         agent.sendall(get("/p"))
         assert proxy.read_all(agent).endswith(b"plain")
-    assert proxy.notes.exchanges[0].route.scheme == "http"
+    assert proxy.exchanges()[0].route.scheme == "http"
 
 
 def test_a_stream_arrives_while_it_is_made(proxied: StartProxy, start_origin: StartOrigin) -> None:
@@ -130,7 +130,7 @@ def test_a_stream_arrives_while_it_is_made(proxied: StartProxy, start_origin: St
             while piece not in seen:
                 seen += agent.recv(65536)
         proxy.read_all(agent)
-    assert proxy.notes.exchanges[0].chunks[: len(pieces)] == pieces
+    assert proxy.exchanges()[0].chunks[: len(pieces)] == pieces
 
 
 def test_trailers_interim_replies_and_chunks_pass_and_are_heard(
@@ -142,7 +142,7 @@ def test_trailers_interim_replies_and_chunks_pass_and_are_heard(
     with proxy.connect() as agent:
         agent.sendall(get("/", form=f"http://{NAME}"))
         reply = proxy.read_all(agent)
-    (noted,) = proxy.notes.exchanges
+    (noted,) = proxy.exchanges()
     assert noted.interim[0].startswith(b"HTTP/1.1 103")
     assert noted.chunks == [b"one", b"two"] and noted.trailers == b"X-Sum: 6\r\n"
     assert reply == noted.interim[0] + noted.heads[0] + (
@@ -161,7 +161,7 @@ def test_keep_alive_connections_carry_many_exchanges(
             assert proxy.read_head(agent).startswith(b"HTTP/1.1 200")
             assert agent.recv(5, socket.MSG_WAITALL) == b"again"
     assert origin.connections == 1
-    assert [noted.ended for noted in proxy.notes.exchanges] == ["complete"] * 3
+    assert [noted.ended for noted in proxy.exchanges()] == ["complete"] * 3
 
 
 def test_one_connection_may_ask_several_origins(
@@ -187,7 +187,7 @@ def test_expect_is_passed_on_and_no_continue_is_invented(
             "Expect: 100-continue\r\n\r\n".encode()
         )
         assert proxy.read_head(agent).startswith(b"HTTP/1.1 413")
-    (noted,) = proxy.notes.exchanges
+    (noted,) = proxy.exchanges()
     assert not noted.interim and not noted.request_over
 
 
@@ -209,7 +209,7 @@ def test_a_reply_broken_off_reaches_the_agent_broken_off(
             error = reset
     assert seen == head + b"twenty bytes of these"
     assert (error is not None) == (how is RESET)
-    (noted,) = proxy.notes.exchanges
+    (noted,) = proxy.exchanges()
     assert noted.chunks == [b"twenty bytes of these"]
     assert noted.ended == ("reset" if how is RESET else "cut")
 
@@ -280,8 +280,8 @@ def test_websocket_frames_pass_as_they_are(proxied: StartProxy, start_origin: St
         frame = b"\x81\x82\x00\x00\x00\x00hi"
         agent.sendall(frame)
         assert agent.recv(4, socket.MSG_WAITALL) == b"\x81\x02hi"
-    assert proxy.notes.exchanges[0].after["agent"].startswith(frame)
-    assert proxy.notes.exchanges[0].after["origin"] == b"\x81\x02hi"
+    assert proxy.exchanges()[0].after["agent"].startswith(frame)
+    assert proxy.exchanges()[0].after["origin"] == b"\x81\x02hi"
 
 
 def test_what_is_not_http_passes_through_a_tunnel(
@@ -333,7 +333,7 @@ def test_the_proxy_port_serves_only_who_knows_the_token(
         line = f"Proxy-Authorization: Basic {pair}\r\nConnection: close\r\n\r\n".encode()
         agent.sendall(get("/", close=False, form=f"http://{NAME}")[:-2] + line)
         assert proxy.read_all(agent).endswith(b"in")
-    assert proxy.notes.exchanges[0].route.process_id == 7
+    assert proxy.exchanges()[0].route.process_id == 7
     assert b"Proxy-" not in origin.received[0]
 
 
@@ -361,7 +361,7 @@ def test_origins_are_reached_through_the_parents_proxy(
             agent.sendall(get("/", form=f"http://{NAME}"))
             assert proxy.read_all(agent).endswith(b"far")
     assert between.connections == 1
-    assert b"Proxy-Authorization" not in proxy.notes.exchanges[0].request
+    assert b"Proxy-Authorization" not in proxy.exchanges()[0].request
 
 
 def test_a_failed_recording_lets_nothing_pass(
@@ -388,4 +388,4 @@ def test_an_agent_that_goes_away_is_told_and_the_origin_is_let_go(
     agent.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     agent.close()
     origin.wait_until(lambda origin: all(c.closed for c in origin.each_connection))
-    assert proxy.notes.exchanges[0].ended == "agent_closed"
+    assert proxy.exchanges()[0].ended == "agent_closed"

@@ -51,6 +51,8 @@ class Player:
         self._steps = StepCounter()
         self._model_hosts = self.script.model_hosts()
         self._failures = Failures(self.script)
+        self.answers_early = any(item.early for item in self.script.exchanges.values())
+        """Whether some recorded reply came before its request was complete."""
 
     def answer(self, request: Request) -> Answer:
         """What a request gets, now that it is complete."""

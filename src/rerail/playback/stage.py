@@ -183,7 +183,7 @@ class PlayedSession:
             case HeadSeen(head=head, framing=framing):
                 cleaned = parse_head(self._stage.redactor.head(head.raw))
                 self._arriving = _Arriving(cleaned, event.raw)
-                if framing != "none":
+                if framing != "none" and self._may_be_early(head):
                     self._before_body(self._arriving)
             case Data() if self._arriving is not None:
                 self._arriving.add(event)
@@ -195,6 +195,9 @@ class PlayedSession:
                     self._answer(arriving, answer)
             case Opaque(raw=raw, why=why):
                 self.opaque(raw, why)
+
+    def _may_be_early(self, head: Head) -> bool:
+        return self._stage.player.answers_early or head.get(b"expect") is not None
 
     def _before_body(self, arriving: "_Arriving") -> None:
         """RFC 9110 section 10.1.1: some replies come before the body, some ask for it."""

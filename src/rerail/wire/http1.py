@@ -6,6 +6,7 @@ repeated Content-Length) and, where framing cannot be known at all, says `Opaque
 bytes as they are. It understands just enough to find where a message ends.
 """
 
+import re
 from collections import deque
 from typing import Final, Literal
 
@@ -17,6 +18,7 @@ Framing = Literal["none", "length", "chunked", "close"]
 HEAD_LIMIT: Final = 1 << 18
 LINE_LIMIT: Final = 1 << 14
 TRAILER_LIMIT: Final = 1 << 16
+_FOLD: Final = re.compile(rb"\r?\n[ \t]+")
 
 
 class Head(Struct, frozen=True):
@@ -108,21 +110,14 @@ WireEvent = HeadSeen | Data | End | Opaque
 
 def parse_head(raw: bytes) -> Head:
     """Read a head. Never raises: a line without a colon is a header with that name and no value."""
-    lines = raw.split(b"\n")
-    start = lines[0].rstrip(b"\r")
-    headers: list[tuple[bytes, bytes]] = []
-    for sent in lines[1:]:
-        line = sent.rstrip(b"\r")
-        if not line:
-            continue
-        if line[0] in b" \t" and headers:
-            # RFC 9112 section 5.2: obs-fold is replaced by a space.
-            name, value = headers[-1]
-            headers[-1] = (name, value + b" " + line.strip(b" \t"))
-            continue
-        name, _, value = line.partition(b":")
-        headers.append((name.strip(b" \t"), value.strip(b" \t")))
-    return Head(raw, start, tuple(headers))
+    text = raw
+    if b"\n " in raw or b"\n\t" in raw:
+        # RFC 9112 section 5.2: obs-fold is replaced by a space.
+        text = _FOLD.sub(b" ", raw)
+    lines = text.replace(b"\r\n", b"\n").split(b"\n")
+    fields = [line.partition(b":") for line in lines[1:] if line]
+    headers = tuple([(name.strip(b" \t"), value.strip(b" \t")) for name, _, value in fields])
+    return Head(raw, lines[0], headers)
 
 
 def request_line(head: Head) -> RequestLine:
