@@ -83,6 +83,7 @@ def test_the_story_is_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.M
     ("statuses", "complaint"),
     [
         ({"record": 125}, "recording ended with status 125"),
+        ({"record": 1}, "recording ended with status 1"),
         ({"replay": 1}, "replaying ended with status 1, not 0"),
         ({"changed": 0}, "the changed agent's replay diverged at turn 3 (status 0)"),
     ],

@@ -21,8 +21,11 @@ from rerail.testing.ca import CertificateAuthority
 from rerail.testing.demo.desk import CUSTOMERS, RIGHT, TICKET
 from rerail.testing.demo.stage import TITLES, Kind, Stage, stage
 
-ATTEMPTS: Final[dict[Kind, int]] = {"simulated": 5, "local": 1}
-"""Runs recorded until one files the ticket wrongly; the local model takes its time."""
+ATTEMPTS: Final[dict[Kind, int]] = {"simulated": 5, "local": 3}
+"""Runs recorded until one files the ticket wrongly; the local model, until one comes to an end."""
+
+OWN_FAILURE: Final = 125
+"""From this status on it was not the agent that failed but the recording, or a signal came."""
 
 CHANGED: Final = "rule-strict.txt"
 CHANGED_TURN: Final = 3
@@ -125,20 +128,27 @@ class Tour:
         keep = [
             word for name, value in servers.variables.items() for word in ("-e", f"{name}={value}")
         ]
+        kept = None
         for attempt in range(1, self._attempts + 1):
             tape = self._new_tape()
             name = str(tape.relative_to(self._folder))
             task = [f"--task={TICKET}", *keep, *reach, "--", *self._agent(servers)]
             servers.desk.filed.clear()
             status = self._run(["rerail", "record", "-o", name, *task])
-            if status != 0 or not tape.exists():
-                self._failures.append(f"recording ended with status {status}")
-                return None
-            filed = servers.desk.filed.get(TICKET)
-            self._say(_verdict(filed, last=attempt == self._attempts))
-            if filed != RIGHT:
+            if status >= OWN_FAILURE or not tape.exists():
                 break
-        return tape
+            if status != 0:
+                self._say(f"   The agent gave up (status {status}). The next run of the same task:")
+                continue
+            kept = tape
+            filed = servers.desk.filed.get(TICKET)
+            last = attempt == self._attempts or self._kind == "local"
+            self._say(_verdict(filed, last=last))
+            if last or filed != RIGHT:
+                return kept
+        if kept is None:
+            self._failures.append(f"recording ended with status {status}")
+        return kept
 
     def _replay(self, tape: Path, servers: Stage, told: str) -> None:
         self._say(
@@ -262,8 +272,25 @@ def _verdict(filed: str | None, *, last: bool) -> str:
 def _wrapped(command: Sequence[str]) -> str:
     """A command as one would type it, continued over lines where it is long."""
     lines = [""]
-    for word in map(shlex.quote, command):
-        if len(lines[-1]) + len(word) > 96:
+    for words in _glued(command):
+        if len(lines[-1]) + len(words) > 96:
             lines.append("    ")
-        lines[-1] += f"{' ' if lines[-1].strip() else ''}{word}"
+        lines[-1] += f"{' ' if lines[-1].strip() else ''}{words}"
     return " \\\n   ".join(lines)
+
+
+def _glued(command: Sequence[str]) -> Iterator[str]:
+    """The words of a command, an option and its value as one."""
+    waiting = ""
+    for word in map(shlex.quote, command):
+        if waiting and not word.startswith("-"):
+            yield f"{waiting} {word}"
+            waiting = ""
+            continue
+        if waiting:
+            yield waiting
+        waiting = word if word.startswith("-") and word != "--" and "=" not in word else ""
+        if not waiting:
+            yield word
+    if waiting:
+        yield waiting
