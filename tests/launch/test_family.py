@@ -1,0 +1,51 @@
+"""Descendants, read from /proc."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rerail.launch import family
+from rerail.launch.family import arguments_of, descendants_of, own_children
+
+
+def test_grandchildren_are_descendants(eventually: Callable[..., None]) -> None:
+    child = subprocess.Popen(["sh", "-c", "sleep 60; true"])
+    try:
+        eventually(lambda: len(descendants_of(child.pid)) == 1)
+        assert arguments_of(descendants_of(child.pid)[0]) == ["sleep", "60"]
+        assert child.pid in descendants_of(os.getpid())
+        assert child.pid in own_children()
+    finally:
+        for pid in descendants_of(child.pid):
+            os.kill(pid, 9)
+        child.wait(10)
+
+
+def test_a_process_that_has_ended_does_not_run(eventually: Callable[..., None]) -> None:
+    child = subprocess.Popen(["true"])
+    eventually(lambda: child.pid not in descendants_of(os.getpid()))
+    assert child.pid in own_children()  # until it is waited for
+    child.wait(10)
+
+
+def test_a_process_that_is_gone_has_no_arguments() -> None:
+    assert arguments_of(2**22 + 1) == []
+
+
+def test_a_name_with_parentheses_and_spaces_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pid, line in {"7": b"7 (a) S 3 (b) S 1 ", "8": b"8 ((x y)) Z 7 "}.items():
+        (tmp_path / pid).mkdir()
+        (tmp_path / pid / "stat").write_bytes(line)
+    monkeypatch.setattr(family, "PROC", tmp_path)
+    assert descendants_of(1) == [7]
+
+
+def test_without_proc_nobody_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "PROC", tmp_path / "nowhere")
+    assert descendants_of(1) == []
+    assert own_children() == []
