@@ -9,6 +9,10 @@ class Damaged(ValueError):
     """What is stored is not what it should be. The message is half a sentence, for people."""
 
 
+class Missing(Damaged):
+    """What should be stored is not there."""
+
+
 @contextmanager
 def reading() -> Iterator[None]:
     """Turn what SQLite says of a damaged file into Damaged."""

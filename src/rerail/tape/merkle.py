@@ -12,6 +12,10 @@ EMPTY_ROOT: Final = sha256().digest()
 """The root of a tree without leaves (RFC 9162 section 2.1.1)."""
 
 
+HASH_SIZE: Final = len(EMPTY_ROOT)
+"""Bytes of a hash."""
+
+
 def leaf_hash(entry: bytes) -> bytes:
     """The hash of one stored event."""
     return sha256(b"\x00" + entry).digest()

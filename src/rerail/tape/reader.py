@@ -17,7 +17,7 @@ from rerail.tape.codec import decode
 from rerail.tape.damage import Damaged, reading
 from rerail.tape.evidence import Evidence, PartRow
 from rerail.tape.lock import being_written
-from rerail.tape.merkle import MerkleTree, leaf_hash
+from rerail.tape.merkle import HASH_SIZE, MerkleTree, leaf_hash
 from rerail.tape.opening import REPAIR, Opened, open_tape_file
 from rerail.tape.records import Event, RunEnded, RunStarted, Side
 from rerail.tape.stored import StoredEvents
@@ -56,7 +56,7 @@ class Tape:
         self.path = path
         self._opened = opened
         self._connection = opened.connection
-        self._stored = StoredEvents(opened.connection)
+        self.stored = StoredEvents(opened.connection)
         self.evidence = Evidence(opened.connection)
         self.run = self._run_started()
 
@@ -92,7 +92,7 @@ class Tape:
     def last_seq(self) -> int:
         """The number of the last event; grows while the tape is being written."""
         with self._saying("its events cannot be counted"):
-            return self._stored.last()
+            return self.stored.last()
 
     @property
     def ended(self) -> RunEnded | None:
@@ -135,7 +135,7 @@ class Tape:
     def event_bytes(self, seq: int) -> bytes:
         """The stored bytes of an event: what is hashed. Raises NotOnTape, TapeAltered."""
         with self._saying(f"event {seq} cannot be read"):
-            data = self._stored.read(seq)
+            data = self.stored.read(seq)
         if data is None:
             hint = f"its events are numbered 1 to {self.last_seq}"
             raise NotOnTape(f"there is no event {seq} on {self.path}", hint=hint)
@@ -165,7 +165,7 @@ class Tape:
         """All seals, in order."""
         sql = "SELECT tree_size, root, envelope FROM seal ORDER BY tree_size"
         with self._saying("its seals cannot be read"), reading():
-            return [Seal(*row) for row in self._connection.execute(sql)]
+            return [_seal(*row) for row in self._connection.execute(sql)]
 
     def root(self) -> bytes:
         """The root over all events (RFC 9162 section 2.1). Raises TapeAltered."""
@@ -219,6 +219,14 @@ class Tape:
         except Damaged as error:
             hint = f"see all that is wrong with `rerail verify {self.path}`"
             raise TapeAltered(f"{self.path}: {what}: {error}", hint=hint) from error
+
+
+def _seal(tree_size: object, root: object, envelope: object) -> Seal:
+    if not isinstance(tree_size, int) or not isinstance(root, bytes) or len(root) != HASH_SIZE:
+        raise Damaged("one of them is malformed")
+    if envelope is not None and not isinstance(envelope, bytes):
+        raise Damaged("the signature of one of them is malformed")
+    return Seal(tree_size, root, envelope)
 
 
 def _joined_chunks(parts: list[PartRow]) -> list[Chunk]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rerail.tape import form
-from rerail.tape.damage import Damaged, reading
+from rerail.tape.damage import Damaged, Missing, reading
 from rerail.tape.frames import FrameError, FrameReader
 
 _FRAMES_KEPT: Final = 4
@@ -20,7 +20,7 @@ class _Frame:
     """The events of one frame up to where it can be read, and why not further."""
 
     events: list[bytes]
-    damage: str = ""
+    damage: Damaged | None = None
 
 
 class StoredEvents:
@@ -46,10 +46,10 @@ class StoredEvents:
             frame = self._read_frame(number)
         if index < len(frame.events):
             return frame.events[index]
-        if frame.damage:
-            raise Damaged(frame.damage)
+        if frame.damage is not None:
+            raise frame.damage
         if seq <= self.last():
-            raise Damaged("it is missing")
+            raise Missing(f"event {seq - index + len(frame.events)} is missing")
         return None
 
     def _read_frame(self, number: int) -> _Frame:
@@ -61,8 +61,8 @@ class StoredEvents:
         self._frames[number] = frame
         return frame
 
-    def _rows(self, first: int) -> tuple[list[_Row], str]:
-        """The rows of a frame, and what is wrong behind them."""
+    def _rows(self, first: int) -> tuple[list[_Row], Damaged | None]:
+        """The rows of a frame as far as they can be had, and why not further."""
         sql = "SELECT seq, size, data FROM event WHERE seq >= ? AND seq < ? ORDER BY seq"
         rows: list[_Row] = []
         try:
@@ -70,24 +70,24 @@ class StoredEvents:
                 bounds = (first, first + form.EVENTS_PER_FRAME)
                 rows.extend(self._connection.execute(sql, bounds))
         except Damaged as error:
-            return rows, str(error)
-        return rows, ""
+            return rows, error
+        return rows, None
 
 
-def _undo(first: int, rows: list[_Row], damage: str) -> _Frame:
+def _undo(first: int, rows: list[_Row], damage: Damaged | None) -> _Frame:
     """The events of one frame, up to the first that is missing or torn."""
     events: list[bytes] = []
     reader = FrameReader()
     for expected, (seq, size, data) in enumerate(rows, first):
         if seq != expected:
-            return _Frame(events, f"event {expected} is missing")
+            return _Frame(events, Missing(f"event {expected} is missing"))
         if not isinstance(size, int) or not 0 < size <= form.EVENT_SIZE:
-            return _Frame(events, f"the size of event {seq} is out of bounds")
+            return _Frame(events, Damaged(f"the size of event {seq} is out of bounds"))
         if not isinstance(data, bytes):
-            return _Frame(events, f"event {seq} has no data")
+            return _Frame(events, Damaged(f"event {seq} has no data"))
         try:
             reader.give(data)
             events.append(reader.read(size))
         except FrameError as error:
-            return _Frame(events, str(error))
+            return _Frame(events, Damaged(str(error)))
     return _Frame(events, damage)

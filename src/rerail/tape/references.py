@@ -1,0 +1,35 @@
+"""What an event points to: contents by digest, exchanges by number. Knows types, not storage."""
+
+from dataclasses import dataclass
+
+from msgspec.structs import fields
+
+from rerail.tape.records import Body, Event, HttpRequest, WsMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A content an event names; `chunks` is the table that must fit it, or None."""
+
+    digest: bytes
+    size: int
+    chunks: bytes | None
+
+
+def contents_of(event: Event) -> list[Reference]:
+    """All contents that an event names."""
+    if isinstance(event, WsMessage):
+        return [Reference(event.content, event.size, None)]
+    values = (getattr(event, field.name) for field in fields(event))
+    bodies = [value for value in values if isinstance(value, Body)]
+    return [Reference(body.digest, body.size, body.chunks) for body in bodies]
+
+
+def exchange_of(event: Event) -> int:
+    """The exchange an event belongs to, 0 for none."""
+    return getattr(event, "exchange_id", 0)
+
+
+def begins_exchange(event: Event) -> bool:
+    """Whether this is the event that gives an exchange its number."""
+    return isinstance(event, HttpRequest)

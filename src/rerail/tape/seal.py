@@ -1,0 +1,337 @@
+"""Do a tape's bytes agree with each other? Seven steps, numbered as in `spec/tape.md`.
+
+*Intact* means that they do. It does not mean *signed* (by a key that one trusts) nor *anchored* (a
+root also kept elsewhere): who rewrites a whole tape and its seals makes another intact one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from rerail.errors import TapeAltered
+from rerail.tape.chunks import decode_chunks
+from rerail.tape.codec import decode
+from rerail.tape.damage import Damaged, Missing
+from rerail.tape.merkle import MerkleTree, leaf_hash
+from rerail.tape.reader import Seal, State, Tape
+from rerail.tape.records import Event, RunEnded, RunLost, RunStarted, UnknownEvent
+from rerail.tape.references import Reference, begins_exchange, contents_of, exchange_of
+
+Code = Literal[
+    "file-damaged",
+    "event-missing",
+    "event-unreadable",
+    "event-misplaced",
+    "start-misplaced",
+    "end-missing",
+    "end-misplaced",
+    "seal-malformed",
+    "seal-mismatch",
+    "truncated",
+    "unsealed-tail",
+    "content-missing",
+    "content-altered",
+    "chunks-misfit",
+    "content-unnamed",
+    "body-unfinished",
+    "exchange-unknown",
+    "kind-unknown",
+    "signature-unchecked",
+]
+"""What can be found. Each is explained in `spec/tape.md`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that `verify` has to say. `breaks`: because of it the tape is not intact."""
+
+    code: Code
+    message: str
+    seq: int | None = None
+    breaks: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The result of `verify`. `sealed` is how many of the `events` a seal covers."""
+
+    path: str
+    run_id: str
+    state: State | None
+    tape_id: str
+    parent: str
+    events: int
+    sealed: int
+    contents: int
+    findings: tuple[Finding, ...]
+    signed: Literal["no", "unchecked"] = "no"
+    anchored: Literal["no"] = "no"
+
+    @property
+    def intact(self) -> bool:
+        """Whether everything that is there agrees with everything else."""
+        return not any(finding.breaks for finding in self.findings)
+
+    def to_dict(self) -> dict[str, object]:
+        """For `--json`."""
+        return {"intact": self.intact, **asdict(self)}
+
+    def to_text(self) -> str:
+        """For people: the verdict, then what was found, the worst first."""
+        worst_first = sorted(self.findings, key=lambda finding: not finding.breaks)
+        return "\n".join(
+            [
+                f"{self.path}: {'intact' if self.intact else 'not intact'}",
+                *(f"  {line}" for line in self._facts()),
+                *(f"  {'✗' if item.breaks else '·'} {item.message}" for item in worst_first),
+            ]
+        )
+
+    def _facts(self) -> Iterator[str]:
+        events = f"{_count(self.events, 'event')}, {self.sealed} sealed"
+        yield f"run {self.run_id}, {events}, {_count(self.contents, 'content')}"
+        if self.parent:
+            yield f"made from {self.parent}"
+        if self.tape_id:
+            yield f"id {self.tape_id}"
+        yield f"signed: {self.signed}, anchored: {self.anchored}"
+
+
+def verify(tape: Tape) -> Verification:
+    """Check an open tape. Raises nothing for what is wrong with it: that is the result."""
+    return _Verifier(tape).run()
+
+
+class _Verifier:
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._findings: list[Finding] = []
+        self._events = 0
+        self._readable = True
+        self._tree = MerkleTree()
+        self._sealed = 0
+        self._seals: list[Seal] = []
+        self._signed: Literal["no", "unchecked"] = "no"
+        self._named: dict[bytes, bool] = {}
+        self._exchanges: set[int] = set()
+        self._last: Event | None = None
+        self._unknown = 0
+
+    def run(self) -> Verification:
+        # Step 1, that the file is a tape of a version that can be read, was done by opening it.
+        self._read_seals()
+        for seq, data in self._stored_events():
+            self._tree.add(leaf_hash(data))
+            self._check_seals(seq)
+            event = self._decoded(seq, data)
+            if event is not None:
+                self._check_place(seq, event)
+                self._check_contents(seq, event)
+                self._check_links(seq, event)
+                self._last = event
+        self._check_end()
+        self._check_seals_reached()
+        self._check_unnamed()
+        self._check_unfinished()
+        return self._result()
+
+    # Step 2. Events are numbered 1, 2, 3 … without a gap, and each can be read.
+
+    def _stored_events(self) -> Iterator[tuple[int, bytes]]:
+        stored = self._tape.stored
+        try:
+            self._events = stored.last()
+        except Damaged as error:
+            self._lose("file-damaged", f"its events cannot be counted: {error}", None)
+        lost: list[int] = []
+        reason = Damaged()
+        for seq in range(1, self._events + 1):
+            try:
+                data = stored.read(seq) or b""
+            except Damaged as error:
+                if str(error) != str(reason):
+                    self._lose_events(lost, reason)
+                    lost, reason = [], error
+                lost.append(seq)
+                continue
+            yield seq, data
+        self._lose_events(lost, reason)
+
+    def _lose_events(self, lost: list[int], reason: Damaged) -> None:
+        if not lost:
+            return
+        if isinstance(reason, Missing) and len(lost) == 1:
+            message = f"event {lost[0]} is missing"
+        else:
+            which = f"events {lost[0]} to {lost[-1]}" if len(lost) > 1 else f"event {lost[0]}"
+            message = f"{which} cannot be read: {reason}"
+        code: Code = "event-missing" if isinstance(reason, Missing) else "event-unreadable"
+        self._lose(code, message, lost[0])
+
+    def _lose(self, code: Code, message: str, seq: int | None) -> None:
+        """Some events cannot be read, so no root can be known."""
+        self._readable = False
+        self._find(code, message, seq)
+
+    def _decoded(self, seq: int, data: bytes) -> Event | None:
+        try:
+            return decode(data)
+        except ValueError as error:
+            self._find("event-unreadable", f"event {seq} cannot be read: {error}", seq)
+            return None
+
+    # Step 3. Each event says its own number; the run's start is the first, its end the last.
+
+    def _check_place(self, seq: int, event: Event) -> None:
+        if event.seq != seq:
+            self._find("event-misplaced", f"event {event.seq} stands in the place of {seq}", seq)
+        if isinstance(event, RunStarted) != (seq == 1):
+            self._find("start-misplaced", f"event {seq} starts a run in the middle of one", seq)
+        if isinstance(event, RunEnded | RunLost) and seq != self._events:
+            self._find("end-misplaced", f"the run goes on after its end, event {seq}", seq)
+        if isinstance(event, UnknownEvent):
+            self._unknown += 1
+
+    def _check_end(self) -> None:
+        if self._readable and not isinstance(self._last, RunEnded | RunLost):
+            message = "unfinished: there is no end record, so truncation cannot be excluded"
+            self._find("end-missing", message, breaks=False)
+        if self._unknown:
+            message = f"{_count(self._unknown, 'event')} of a kind this version does not know"
+            self._find("kind-unknown", message, breaks=False)
+
+    # Step 4. Each seal's root is the root over that many events (RFC 9162 section 2.1).
+
+    def _read_seals(self) -> None:
+        try:
+            self._seals = self._tape.seals()
+        except TapeAltered as error:
+            self._find("seal-malformed", error.what.removeprefix(f"{self._tape.path}: "))
+        self._seals.reverse()
+        if any(seal.envelope is not None for seal in self._seals):
+            self._signed = "unchecked"
+            message = "there is a signature, which this version cannot check"
+            self._find("signature-unchecked", message, breaks=False)
+
+    def _check_seals(self, seq: int) -> None:
+        if self._tree.size != seq:
+            return
+        while self._seals and self._seals[-1].tree_size <= seq:
+            seal = self._seals.pop()
+            if seal.tree_size != seq or seal.root != self._tree.root():
+                first = self._sealed + 1
+                message = f"events {first} to {seal.tree_size} are not those that were sealed"
+                self._find("seal-mismatch", message, seal.tree_size)
+            self._sealed = max(self._sealed, seal.tree_size)
+
+    def _check_seals_reached(self) -> None:
+        if not self._readable:
+            return
+        if self._seals:
+            missing = self._seals[0].tree_size - self._events
+            message = f"truncated: {_count(missing, 'sealed event')} at the end are missing"
+            self._find("truncated", message)
+        tail = self._events - self._sealed
+        if tail > 0:
+            message = f"the last {_count(tail, 'event')} are not sealed"
+            self._find("unsealed-tail", message, self._sealed + 1, breaks=False)
+
+    # Step 5. Every content an event names is there, has its digest, and its chunks fit it.
+
+    def _check_contents(self, seq: int, event: Event) -> None:
+        for reference in contents_of(event):
+            if reference.digest not in self._named:
+                self._named[reference.digest] = self._check_content(seq, reference)
+            self._check_chunks(seq, reference)
+
+    def _check_content(self, seq: int, reference: Reference) -> bool:
+        name = f"content {reference.digest.hex()[:12]} of event {seq}"
+        evidence = self._tape.evidence
+        try:
+            row = evidence.find(reference.digest)
+            if row is None:
+                self._find("content-missing", f"{name} is missing", seq)
+                return False
+            for _ in evidence.pieces(reference.digest, row):
+                pass
+        except Damaged as error:
+            self._find("content-altered", f"{name} is not what was recorded: {error}", seq)
+            return False
+        return True
+
+    def _check_chunks(self, seq: int, reference: Reference) -> None:
+        if reference.chunks is None:
+            return
+        try:
+            total = sum(chunk.size for chunk in decode_chunks(reference.chunks))
+        except ValueError:
+            total = -1
+        if reference.chunks and total != reference.size:
+            self._find(
+                "chunks-misfit", f"the chunk table of event {seq} does not fit its body", seq
+            )
+
+    def _check_unnamed(self) -> None:
+        try:
+            unnamed = len(set(self._tape.evidence.digests()) - set(self._named))
+        except Damaged as error:
+            self._find("file-damaged", f"its contents cannot be listed: {error}")
+            return
+        if unnamed and self._readable and not self._unknown:
+            message = f"{_count(unnamed, 'content')} that no event names"
+            self._find("content-unnamed", message, breaks=False)
+
+    # Step 6. Every exchange an event belongs to has begun, and what was arriving is said.
+
+    def _check_links(self, seq: int, event: Event) -> None:
+        exchange = exchange_of(event)
+        if begins_exchange(event):
+            self._exchanges.add(exchange)
+        elif exchange and exchange not in self._exchanges and self._tree.size == seq:
+            self._exchanges.add(exchange)
+            message = f"event {seq} belongs to exchange {exchange}, which has not begun"
+            self._find("exchange-unknown", message, seq)
+
+    def _check_unfinished(self) -> None:
+        try:
+            bodies = self._tape.unfinished()
+        except TapeAltered as error:
+            self._find("file-damaged", error.what.removeprefix(f"{self._tape.path}: "))
+            return
+        for body in bodies:
+            who = f"exchange {body.exchange_id}" if body.exchange_id else "a tunnel"
+            message = f"a body of {who}, from the {body.side}, is cut after {body.size} bytes"
+            self._find("body-unfinished", message, breaks=False)
+
+    # Step 7. Signatures and anchors: none are made by this version, and none are checked.
+
+    def _result(self) -> Verification:
+        run = self._tape.run
+        known = self._readable and self._tree.size == self._events
+        return Verification(
+            path=str(self._tape.path),
+            run_id=run.run_id,
+            state=self._state(),
+            tape_id=f"sha256:{self._tree.root().hex()}" if known else "",
+            parent=run.parent.tape_id if run.parent else "",
+            events=self._events,
+            sealed=min(self._sealed, self._tree.size),
+            contents=len(self._named),
+            findings=tuple(self._findings),
+            signed=self._signed,
+        )
+
+    def _state(self) -> State | None:
+        try:
+            return self._tape.state
+        except TapeAltered:
+            return None
+
+    def _find(
+        self, code: Code, message: str, seq: int | None = None, *, breaks: bool = True
+    ) -> None:
+        self._findings.append(Finding(code, message, seq, breaks))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
