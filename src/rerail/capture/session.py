@@ -6,9 +6,7 @@ the command starts before the event loop is running, so that both start up at th
 
 import asyncio
 import secrets
-import shutil
 import socket
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +16,7 @@ from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
 from rerail.errors import RerailError, UsageProblem
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.command import find_program
-from rerail.launch.environment import ca_bundle, child_environment
+from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.waiting import end_of
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.front import Listening
@@ -81,17 +79,13 @@ class _Recording:
         self._recorder = self._keeping.recorder
 
     def run(self) -> tuple[Ending, Kept]:
-        folder = Path(tempfile.mkdtemp(prefix="rerail-"))
         settings, keeping = self._settings, self._keeping
-        try:
-            keeping.started(self._described())
-            with self._start_command(folder) as child:
-                keeping.command_started(settings.command, settings.cwd, child.pid)
-                ending = asyncio.run(self._serve(child))
-                keeping.command_ended(ending, child.descendants())
-            return ending, keeping.close(ending)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        keeping.started(self._described())
+        with self._start_command() as child:
+            keeping.command_started(settings.command, settings.cwd, child.pid)
+            ending = asyncio.run(self._serve(child))
+            keeping.command_ended(ending, child.descendants())
+        return ending, keeping.close(ending)
 
     def _described(self) -> Run:
         settings = self._settings
@@ -108,14 +102,18 @@ class _Recording:
             facts=settings.facts,
         )
 
-    def _start_command(self, folder: Path) -> Child:
+    def _start_command(self) -> Child:
         settings = self._settings
         environment = child_environment(
             {**settings.environment, **settings.kept},
             port=self._listeners[0][0].getsockname()[1],
             token=self._token,
             process_id=COMMAND,
-            bundle=ca_bundle(folder, self._authority.certificate_pem, settings.environment),
+            bundle=kept_bundle(
+                self._authority.folder / "shown",
+                self._authority.certificate_pem,
+                settings.environment,
+            ),
         )
         try:
             return start(settings.command, cwd=settings.cwd, environment=environment)

@@ -8,7 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from rerail.launch.trust import TrustedRoots, TrustFiles, TrustUnreadable, ca_bundle, trusted_roots
+from rerail.launch.trust import (
+    TrustedRoots,
+    TrustFiles,
+    TrustUnreadable,
+    ca_bundle,
+    kept_bundle,
+    trusted_roots,
+)
 from rerail.probe import paths
 
 __all__ = [
@@ -17,6 +24,7 @@ __all__ = [
     "TrustedRoots",
     "ca_bundle",
     "child_environment",
+    "kept_bundle",
     "proxy_url",
     "trusted_roots",
 ]

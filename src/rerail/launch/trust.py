@@ -3,8 +3,13 @@
 Knows no sockets and makes no certificate: it finds files, and writes the ones a child is shown.
 """
 
+import hashlib
+import os
+import shutil
 import ssl
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -31,6 +36,9 @@ ADDED_BY: Final = (
     "npm_config_cafile",
 )
 """Variables of single clients by which a parent may have added a root of its own."""
+
+KEPT_BUNDLES: Final = 8
+"""Cached bundles that are left when a new one is made."""
 
 _BEGIN: Final = b"-----BEGIN CERTIFICATE-----"
 _END: Final = b"-----END CERTIFICATE-----"
@@ -89,6 +97,52 @@ def _system_file(openssl_default: str) -> str | None:
     return certifi.where()
 
 
+def kept_bundle(cache: Path, certificate_pem: bytes, environ: Mapping[str, str]) -> TrustFiles:
+    """The files a child is shown, from `cache` where nothing they are made of has changed since.
+
+    A folder of hundreds of roots is read once. Raises `TrustUnreadable`, OSError.
+    """
+    digest = hashlib.sha256(certificate_pem)
+    for path in (*_sources(environ), _own_wgetrc(environ)):
+        if path is not None and (seen := _seen(path)) is not None:
+            digest.update(f"{path} {seen.st_mtime_ns} {seen.st_size} {seen.st_ino}\n".encode())
+    folder = cache / digest.hexdigest()[:24]
+    files = TrustFiles(folder / "trust" / "ca-bundle.pem", folder / "wgetrc")
+    if not files.bundle.is_file() or not files.wget.is_file():
+        _make(cache, folder, certificate_pem, environ)
+    return files
+
+
+def _make(cache: Path, folder: Path, certificate_pem: bytes, environ: Mapping[str, str]) -> None:
+    """Make a cached folder whole under another name, so that nobody sees half of it."""
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for stale in sorted(cache.iterdir(), key=lambda old: old.stat().st_mtime_ns)[:-KEPT_BUNDLES]:
+        shutil.rmtree(stale, ignore_errors=True)
+    made = Path(tempfile.mkdtemp(dir=cache, prefix=".making-"))
+    files = ca_bundle(made, certificate_pem, environ)
+    own = files.wget.read_bytes().replace(bytes(made), bytes(folder))
+    files.wget.write_bytes(own)
+    with suppress(OSError):
+        made.rename(folder)
+        return
+    shutil.rmtree(made, ignore_errors=True)
+
+
+def _seen(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _sources(environ: Mapping[str, str]) -> list[Path]:
+    """All files and folders that a bundle is made of; a changed folder has another time."""
+    roots = trusted_roots(environ)
+    folders = [Path(name) for name in environ.get("SSL_CERT_DIR", "").split(":") if name]
+    named = [Path(environ[name]) for name in ADDED_BY if environ.get(name)]
+    return [*([Path(roots.file)] if roots.file else []), *named, *folders]
+
+
 def ca_bundle(folder: Path, certificate_pem: bytes, environ: Mapping[str, str]) -> TrustFiles:
     """Write the files a child is shown into `folder`: our certificate and all that it trusts now.
 
@@ -104,18 +158,10 @@ def ca_bundle(folder: Path, certificate_pem: bytes, environ: Mapping[str, str]) 
 
 
 def _parents_roots(environ: Mapping[str, str]) -> Iterator[bytes]:
-    roots = trusted_roots(environ)
-    if roots.file:
-        yield Path(roots.file).read_bytes()
-    folders = environ.get("SSL_CERT_DIR", "").split(":")
-    named = [Path(environ[name]) for name in ADDED_BY if environ.get(name)]
-    for path in [*named, *(file for name in folders if name for file in _files_in(Path(name)))]:
-        if path.is_file():
-            yield path.read_bytes()
-
-
-def _files_in(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+    for source in _sources(environ):
+        for path in sorted(source.iterdir()) if source.is_dir() else [source]:
+            if path.is_file():
+                yield path.read_bytes()
 
 
 def _unique(texts: list[bytes]) -> Iterator[bytes]:
@@ -132,7 +178,11 @@ def _unique(texts: list[bytes]) -> Iterator[bytes]:
 
 def _wget_settings(environ: Mapping[str, str], bundle: Path) -> bytes:
     """wget takes certificates from no variable, but its start-up file from one (WGETRC)."""
-    named, home = environ.get("WGETRC"), environ.get("HOME")
-    own = Path(named) if named else Path(home) / ".wgetrc" if home else None
+    own = _own_wgetrc(environ)
     kept = own.read_bytes() if own is not None and own.is_file() else b""
     return kept + b"\nca_certificate = " + bytes(bundle) + b"\n"
+
+
+def _own_wgetrc(environ: Mapping[str, str]) -> Path | None:
+    named, home = environ.get("WGETRC"), environ.get("HOME")
+    return Path(named) if named else Path(home) / ".wgetrc" if home else None

@@ -2,9 +2,7 @@
 
 import asyncio
 import secrets
-import shutil
 import socket
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Final, Protocol
 
 from rerail.clock import RunClock
 from rerail.launch.child import Child, Ending, start
-from rerail.launch.environment import ca_bundle, child_environment
+from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.waiting import end_of
 from rerail.playback.pace import Pace
 from rerail.playback.player import Player, Policy
@@ -99,22 +97,18 @@ class _Replaying:
         self._cwd = Path(tape.run.cwd) if Path(tape.run.cwd).is_dir() else Path.cwd()
 
     def run(self) -> Report:
-        folder = Path(tempfile.mkdtemp(prefix="rerail-"))
-        try:
-            child, listeners = self._start_command(folder)
-            with child:
-                ending = asyncio.run(self._serve(child, listeners))
-                left = child.descendants()
-            if self._record is not None:
-                self._record.ended(ending, left)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        child, listeners = self._start_command()
+        with child:
+            ending = asyncio.run(self._serve(child, listeners))
+            left = child.descendants()
+        if self._record is not None:
+            self._record.ended(ending, left)
         notes = [f"pid {pid} ({' '.join(argv)[:200]}) went on after the end" for pid, argv in left]
         if str(self._cwd) != self._tape.run.cwd:
             notes.append(f"the recorded folder {self._tape.run.cwd} is not here")
         return self._report(ending, notes)
 
-    def _start_command(self, folder: Path) -> tuple[Child, list[Listener]]:
+    def _start_command(self) -> tuple[Child, list[Listener]]:
         settings, sandbox = self._settings, self._settings.sandbox
         inside = sandbox is not None and sandbox.listens_inside
         listeners = [] if inside else [(loopback_listener(), Listening(token=self._token))]
@@ -125,7 +119,11 @@ class _Replaying:
             port=port,
             token=self._token,
             process_id=COMMAND,
-            bundle=ca_bundle(folder, self._authority.certificate_pem, settings.environment),
+            bundle=kept_bundle(
+                self._authority.folder / "shown",
+                self._authority.certificate_pem,
+                settings.environment,
+            ),
         )
         if self._record is not None:
             self._record.began(self._command, self._cwd, recorded)

@@ -74,8 +74,14 @@ def default_folder(environ: Mapping[str, str]) -> Path:
 class Authority:
     """A CA that only the commands rerail starts trust, and the server contexts made by it."""
 
-    def __init__(self, private_pem: bytes, *, now: Callable[[], int] = wall_ns) -> None:
-        """Take the CA's key and certificate as PEM; `now` gives nanoseconds since 1970."""
+    def __init__(
+        self, private_pem: bytes, folder: Path, *, now: Callable[[], int] = wall_ns
+    ) -> None:
+        """Take the CA's key and certificate as PEM; `now` gives nanoseconds since 1970.
+
+        `folder` is where the CA lives, and where files made of its certificate may be kept.
+        """
+        self.folder = folder
         self._private_pem = private_pem
         self._now = now
         self._issuer: Issuer | None = None
@@ -98,7 +104,7 @@ class Authority:
                 f"cannot open the certificate authority `{file}`: {error.strerror or error}",
                 hint="set XDG_DATA_HOME to a folder of your own that can be written",
             ) from error
-        return cls(private_pem, now=now)
+        return cls(private_pem, folder, now=now)
 
     @property
     def certificate_pem(self) -> bytes:
