@@ -38,6 +38,7 @@ from rerail.tape.records import Event, RunStarted, WsClosed, WsMessage
 from rerail.wire.http1 import parse_head, status_line
 
 _HEADERS = ("", "step", "start", "method", "url", "outcome", "sent", "got", "chunks", "took")
+_NO_ID = {True: "(not yet)", False: "(cannot be known: some events cannot be read)"}
 _NO_CLOSE_FRAME = 1006
 _NUMBERS = (2, 6, 7, 8, 9)
 _YIELDING = (4, 5)
@@ -233,7 +234,7 @@ def print_overview(path: str, outline: Outline, *, steps_only: bool) -> None:
 def _summary(path: str, outline: Outline) -> Iterator[tuple[str, str]]:
     run = outline.run
     yield "tape", path
-    yield "id", outline.tape_id or "(not yet)" if outline.state == "live" else outline.tape_id
+    yield "id", outline.tape_id or _NO_ID[outline.state == "live"]
     yield "state", state_text(outline)
     yield "run", run.run_id
     yield "task", run.task_id

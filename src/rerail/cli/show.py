@@ -104,14 +104,17 @@ def _events(tape: Tape, *, as_json: bool) -> int:
 
 
 def _whole(tape: Tape, number: Number, *, as_json: bool) -> int:
-    outline, damage = read_outline(tape), list[RerailError]()
+    outline = read_outline(tape)
     if number.kind == "e":
+        damage: list[RerailError] = []
         event = _event(tape, number)
         if as_json:
             say(json_text(whole_event_values(tape, outline, event, damage)))
         else:
             Page(tape, outline, damage).event(event)
     else:
+        # What cannot be read may be a part of just this exchange.
+        damage = outline.damage
         exchange = _exchange(outline, number)
         if as_json:
             say(json_text(exchange_values(tape, outline, exchange, damage)))
