@@ -2,9 +2,10 @@
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from rerail import __version__
 from rerail.capture.facts import machine_facts
@@ -27,8 +28,7 @@ COMMAND: Final = 1
 """The number of the command among the processes of a run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """What the first event says of a run; see `rerail.tape.records.RunStarted`."""
 
     argv: list[str]
@@ -41,8 +41,7 @@ class Run:
     parent: Parent | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A finished tape. `failed` is set where it could not be kept to the end."""
 
     tape: Path

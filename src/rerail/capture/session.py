@@ -8,9 +8,10 @@ import asyncio
 import secrets
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
 from rerail.errors import RerailError, UsageProblem
@@ -29,8 +30,7 @@ from rerail.tape.records import Event
 DRAIN_SECONDS: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class RecordSettings:
+class RecordSettings(Struct, frozen=True):
     """What to record, where to, and how origins are reached.
 
     `environment` is the parent's; `kept` are the variables that were named. `reverse` maps a

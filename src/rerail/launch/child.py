@@ -8,21 +8,23 @@ import socket
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
+
+from msgspec import Struct
 
 from rerail.launch.family import arguments_of, descendants_of, own_children
 from rerail.launch.signals import Forwarding
 from rerail.launch.spawn import spawn
-from rerail.sandbox.choose import Sandbox
+
+if TYPE_CHECKING:
+    from rerail.sandbox.choose import Sandbox
 
 PR_SET_CHILD_SUBREAPER: Final = 36
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """How a command ended. `status` is what a shell says: 128+n where signal n ended it."""
 
     status: int
@@ -90,7 +92,7 @@ class Child:
         words: Sequence[str],
         cwd: Path,
         environment: Mapping[str, str],
-        sandbox: Sandbox | None,
+        sandbox: "Sandbox | None",
         port: int,
     ) -> None:
         self._forwarding.install()
@@ -158,7 +160,7 @@ def start(
     *,
     cwd: Path,
     environment: Mapping[str, str],
-    sandbox: Sandbox | None = None,
+    sandbox: "Sandbox | None" = None,
     port: int = 0,
 ) -> Child:
     """Start a command with our terminal and in our process group, and pass signals on to it.

@@ -12,29 +12,30 @@ import socket
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from msgspec import Struct
 
 from rerail.errors import UsageProblem
 from rerail.launch.command import cannot_start, find_program, through_shell
-from rerail.sandbox.choose import Sandbox
-from rerail.sandbox.handshake import EXEC, Handshake
+
+if TYPE_CHECKING:
+    from rerail.sandbox.choose import Sandbox
+    from rerail.sandbox.handshake import Handshake
 
 IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 """An ignored signal stays ignored over exec, and few programs expect that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spawned:
+class Spawned(Struct, frozen=True):
     """A process, and the listening socket that its sandbox made for the recorder, if it did."""
 
     pid: int
     listener: socket.socket | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """What to execute: the words as typed, the program they mean, where, with what environment."""
 
     words: Sequence[str]
@@ -48,7 +49,7 @@ def spawn(
     *,
     cwd: Path,
     environment: Mapping[str, str],
-    sandbox: Sandbox | None = None,
+    sandbox: "Sandbox | None" = None,
     port: int = 0,
 ) -> Spawned:
     """Start a command; `port` is the recorder's, for the sandbox.
@@ -83,7 +84,9 @@ def _spawn_here(command: Command) -> int:
     return os.posix_spawn(words[0], words, command.environment, setsigdef=IGNORED_BY_PYTHON)
 
 
-def _fork(command: Command, sandbox: Sandbox | None, port: int) -> Spawned:
+def _fork(command: Command, sandbox: "Sandbox | None", port: int) -> Spawned:
+    from rerail.sandbox.handshake import Handshake  # a plain recording never needs it
+
     ours, theirs = Handshake.pair()
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         # Python 3.12 warns of threads. The child runs only what is loaded already, then executes.
@@ -104,7 +107,11 @@ def _fork(command: Command, sandbox: Sandbox | None, port: int) -> Spawned:
     return Spawned(pid, listener)
 
 
-def _become(command: Command, sandbox: Sandbox | None, port: int, parent: Handshake) -> NoReturn:
+def _become(
+    command: Command, sandbox: "Sandbox | None", port: int, parent: "Handshake"
+) -> NoReturn:
+    from rerail.sandbox.handshake import EXEC
+
     try:
         for number in IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_DFL)

@@ -10,9 +10,10 @@ import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from rerail.errors import UserError
 
@@ -55,8 +56,7 @@ class TrustedRoots(NamedTuple):
     folder: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TrustFiles:
+class TrustFiles(Struct, frozen=True):
     """What a child is shown: `bundle` (PEM) in a folder of its own, and wget's start-up file."""
 
     bundle: Path

@@ -26,6 +26,21 @@ from rerail.sandbox.choose import Sandbox
 from rerail.tape.reader import Tape
 
 COMMAND: Final = 1
+STAND_INS: Final = (
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "MISTRAL_API_KEY",
+    "GROQ_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "OPENROUTER_API_KEY",
+    "CODEX_API_KEY",
+)
+"""Keys without which a client does not start. A replay needs none, so it is given a word instead."""
+
+STAND_IN: Final = "rerail-replay-needs-no-key"
 READ_AHEAD_SECONDS: Final = 0.02
 
 Listener = tuple[socket.socket, Listening]
@@ -115,7 +130,7 @@ class _Replaying:
         port = free_port() if inside else listeners[0][0].getsockname()[1]
         recorded = {**self._tape.run.environment, **settings.changed}
         environment = child_environment(
-            {**settings.environment, **recorded},
+            {**dict.fromkeys(STAND_INS, STAND_IN), **settings.environment, **recorded},
             port=port,
             token=self._token,
             process_id=COMMAND,

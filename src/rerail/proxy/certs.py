@@ -14,9 +14,10 @@ import ssl
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
+
+from msgspec import Struct
 
 from rerail.clock import wall_ns
 from rerail.errors import UserError
@@ -43,8 +44,7 @@ class AuthorityUnusable(UserError):
     """The CA's file cannot be made, cannot be read, or may have been read by others."""
 
 
-@dataclass(frozen=True, slots=True)
-class OriginFlaw:
+class OriginFlaw(Struct, frozen=True):
     """Why an origin's certificate did not verify, so that the agent can be shown the same fault.
 
     `code` is OpenSSL's verify code, 0 where it is not known (a replay). `certificate` is the
@@ -117,7 +117,7 @@ class Authority:
     ) -> ssl.SSLContext:
         """A server context whose leaf is for `name` (a DNS name or an IP address) and for `also`.
 
-        ALPN (RFC 7301) offers http/1.1 alone; TLS 1.2 or newer. With `mirrored`, the leaf has the
+        ALPN (RFC 7301) offers HTTP/1 alone; TLS 1.2 or newer. With `mirrored`, the leaf has the
         same fault as the origin's certificate. Contexts are kept and given again.
         """
         key = ((name, *also), mirrored)
@@ -136,14 +136,13 @@ class Authority:
             self._issuer = Issuer.load(self._private_pem)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.set_alpn_protocols(["http/1.1"])
+        context.set_alpn_protocols(["http/1.1", "http/1.0"])
         with _as_file(self._issuer.leaf_pem(names, flaw, self._now())) as path:
             context.load_cert_chain(path)
         return context
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     context: ssl.SSLContext
     made: int
 

@@ -7,8 +7,9 @@ gets bytes as an origin would. This module knows neither recording nor replaying
 import asyncio
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from rerail.proxy.answers import ESTABLISHED, NOT_OURS, caller, refusal
 from rerail.proxy.certs import Authority
@@ -20,10 +21,10 @@ from rerail.wire.forms import split_authority
 from rerail.wire.http1 import HEAD_LIMIT, Head, head_end, parse_head, request_line
 
 ORIGIN_FIRST_SECONDS: Final = 0.3
+HTTP_1: Final = frozenset({b"http/1.1", b"http/1.0"})
 
 
-@dataclass(frozen=True, slots=True)
-class Listening:
+class Listening(Struct, frozen=True):
     """What a listening port is for.
 
     `token` must stand in the proxy user-info of everything that comes to a proxy port; its user
@@ -175,7 +176,7 @@ class Front:
         if hello is None:
             self._pass_opaque(session, "TLS that cannot be read")
             return
-        if hello.protocols and b"http/1.1" not in hello.protocols:
+        if hello.protocols and not HTTP_1.intersection(hello.protocols):
             offered = b", ".join(hello.protocols).decode("latin-1")
             self._service.missing(
                 "TLS without HTTP/1.1", f"{route.authority}: {offered}", route.process_id
@@ -183,7 +184,7 @@ class Front:
             self._pass_opaque(session, f"TLS that offers only {offered}")
             return
         try:
-            flaw = await session.secure(hello.server_name, alpn=bool(hello.protocols))
+            flaw = await session.secure(hello.server_name, alpn=b"http/1.1" in hello.protocols)
         except OriginUnreachable as unreachable:
             # No certificate to show and no HTTP to say it in: the handshake breaks, as it did.
             self.channel.reset()

@@ -5,8 +5,9 @@ behind it differs: a `Service` opens one `Session` for each route, a recording's
 the origin and tells a `Tap` what passed, a replay's session answers from the tape.
 """
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from rerail.proxy.certs import OriginFlaw
 from rerail.tape.records import BodyEnd, Framing, Side
@@ -16,8 +17,7 @@ Phase = Literal["resolve", "connect", "proxy", "tls"]
 """How far a connection to an origin came before it failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Where an agent's connection is meant to go, and which process opened it.
 
     In a `tunnel` (CONNECT) the scheme is not known before its first bytes.

@@ -5,7 +5,8 @@ bytes for a tunnel. Used by a recording's relay, and by a replay that is itself 
 """
 
 from collections import deque
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rerail.proxy.handler import ExchangeTap, Route, Tap, TunnelTap
 from rerail.tape.records import BodyEnd

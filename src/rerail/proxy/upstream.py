@@ -8,9 +8,10 @@ import asyncio
 import base64
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct, field
 
 from rerail.errors import UsageProblem
 from rerail.proxy.channel import Channel, Owner
@@ -30,8 +31,7 @@ class DialFailed(Exception):
         self.error = error
 
 
-@dataclass(frozen=True, slots=True)
-class UpstreamProxy:
+class UpstreamProxy(Struct, frozen=True):
     """A proxy between the recorder and the origins."""
 
     host: str
@@ -56,8 +56,7 @@ class UpstreamProxy:
         return cls(parts.hostname, port, secret, parts.scheme == "https")
 
 
-@dataclass(frozen=True, slots=True)
-class UpstreamSettings:
+class UpstreamSettings(Struct, frozen=True):
     """How origins are reached.
 
     `overrides` maps (host, port) to the address to use instead, as curl's `--resolve` does.

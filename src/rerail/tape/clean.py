@@ -4,16 +4,16 @@ The types hold nothing of their own. They exist so that forgetting to redact doe
 and a test (`tests/test_house.py`) refuses a constructor call anywhere but in `rerail.redact`.
 """
 
-from dataclasses import dataclass
 from typing import NewType
+
+from msgspec import Struct
 
 from rerail.tape.records import Event
 
 CleanBytes = NewType("CleanBytes", bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class CleanRecord:
+class CleanRecord(Struct, frozen=True):
     """An event without credentials."""
 
     event: Event

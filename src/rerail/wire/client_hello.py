@@ -6,8 +6,9 @@ read as plain bytes, before and apart from the TLS library that will answer it.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Sniffed = Literal["tls", "http", "http2-preface", "unknown", "more"]
 
@@ -47,8 +48,7 @@ def sniff(data: bytes) -> Sniffed:
     return "more" if _REQUEST_BEGUN.fullmatch(data) else "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class ClientHello:
+class ClientHello(Struct, frozen=True):
     """What a TLS client asks for (RFC 8446 section 4.1.2).
 
     `server_name` is the host of SNI (RFC 6066) as sent, None where there is none (a client that
