@@ -39,7 +39,7 @@ def test_the_end_is_told_as_a_shell_tells_it(script: str, ending: Ending) -> Non
 
 
 def test_the_descriptor_is_readable_once_the_command_has_ended() -> None:
-    with started("sh", "-c", "read line") as child:
+    with started("sleep", "60") as child:
         assert select.select([child.pidfd], [], [], 0)[0] == []
         child.send_signal(signal.SIGTERM)
         assert select.select([child.pidfd], [], [], 10)[0] == [child.pidfd]
