@@ -55,13 +55,16 @@ def test_without_process_descriptors_a_thread_waits(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_a_command_leaves_running_is_told(eventually: Callable[..., None]) -> None:
+    sleepers = [["sleep", "61"], ["sleep", "62"]]
     with started("sh", "-c", "(sleep 61 &) ; (sh -c 'sleep 62; true' &)") as child:
         child.wait()
-        eventually(lambda: sum(words[0] == "sleep" for _, words in child.descendants()) == 2)
-        left = child.descendants()
-        assert {tuple(words) for _, words in left} >= {("sleep", "61"), ("sleep", "62")}
-        for pid, _ in left:
-            os.kill(pid, signal.SIGKILL)
+        try:
+            eventually(
+                lambda: sorted(w for _, w in child.descendants() if w[:1] == ["sleep"]) == sleepers
+            )
+        finally:
+            for pid, _ in child.descendants():
+                os.kill(pid, signal.SIGKILL)
         eventually(lambda: not child.descendants())
 
 

@@ -70,7 +70,9 @@ class NetworkNamespace:
                 hint="start rerail as the user who is to run the command",
             ) from error
         child.say(_MAPPED)
-        return child.receive_socket()
+        listener = child.receive_socket()
+        listener.setblocking(False)
+        return listener
 
 
 def _bring_up_loopback() -> None:
@@ -84,7 +86,6 @@ def _listener(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.bind(("127.0.0.1", port))
     listener.listen(512)
-    listener.setblocking(False)
     return listener
 
 

@@ -1,0 +1,93 @@
+"""Where no namespace can be made: rules on ports and on kinds of sockets."""
+
+import errno
+from collections.abc import Callable
+
+import pytest
+
+from rerail.launch.child import Ending
+from rerail.sandbox import landlock, ports, sockets
+from rerail.sandbox.levels import NETWORK_NAMESPACE, SOCKET_FILTER, TCP_RULES
+from rerail.sandbox.ports import PortRules
+
+Run = Callable[..., tuple[Ending, str]]
+
+EVERYTHING_HERE = landlock.version() >= landlock.TCP_SINCE and sockets.here() is not None
+needs_both = pytest.mark.skipif(not EVERYTHING_HERE, reason="no Landlock for TCP, or no filter")
+
+ASKS = """
+import socket, sys
+with socket.socket() as peer:
+    peer.settimeout(5)
+    print(peer.connect_ex(("127.0.0.1", int(sys.argv[1]))))
+"""
+
+OPENS = """
+import socket
+for family, kind, protocol in (
+    (2, 1, 0), (10, 1, 6), (1, 1, 0), (16, 3, 0),  # TCP twice, unix, netlink
+    (2, 2, 0), (10, 2, 0), (2, 3, 1), (2, 1, 262), (17, 3, 0), (40, 1, 0),
+):
+    try:
+        socket.socket(family, kind, protocol).close()
+        print("made", end=" ")
+    except OSError as error:
+        print(error.errno, end=" ")
+with socket.socket() as tcp:
+    try:
+        tcp.sendto(b"x", 0x20000000, ("127.0.0.1", 1))
+    except OSError as error:
+        print("fastopen", error.errno)
+"""
+
+
+def rules() -> PortRules:
+    return PortRules(why_no_namespace="a test")
+
+
+@needs_both
+def test_only_the_recorders_port_is_reached(run: Run, python: str, neighbour: int) -> None:
+    allowed = run(rules(), python, "-c", ASKS, str(neighbour), port=neighbour)
+    refused = run(rules(), python, "-c", ASKS, str(neighbour), port=1)
+    assert allowed == (Ending(0), "0\n")
+    assert refused == (Ending(0), f"{errno.EACCES}\n")
+
+
+@needs_both
+def test_only_tcp_and_local_sockets_can_be_made(run: Run, python: str) -> None:
+    _, text = run(rules(), python, "-c", OPENS)
+    assert text.split() == [*["made"] * 4, *["13"] * 6, "fastopen", "13"]
+
+
+@needs_both
+def test_both_layers_together_count_as_no_network() -> None:
+    containment = rules().containment
+    assert containment.layers == (TCP_RULES, SOCKET_FILTER)
+    assert containment.level == "no network"
+    assert containment.missing[0].layer == NETWORK_NAMESPACE
+    assert containment.missing[0].why == "a test"
+
+
+@pytest.mark.parametrize(
+    ("version", "why"), [(0, "no Landlock here"), (3, r"Landlock 3 is too old \(Linux 6\.7\)")]
+)
+def test_an_old_kernel_is_not_contained_and_the_reason_is_named(
+    monkeypatch: pytest.MonkeyPatch, version: int, why: str
+) -> None:
+    monkeypatch.setattr(landlock, "version", lambda: version)
+    containment = rules().containment
+    assert containment.level == "not contained"
+    gap = next(gap for gap in containment.missing if gap.layer == TCP_RULES)
+    assert why.replace("\\", "") == gap.why
+
+
+def test_an_unknown_architecture_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports.sockets, "here", lambda: None)
+    containment = rules().containment
+    assert SOCKET_FILTER not in containment.layers
+    assert containment.level == "not contained"
+
+
+def test_a_system_without_these_calls_has_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports.kernel, "is_linux", lambda: False)
+    assert rules().containment.layers == ()
