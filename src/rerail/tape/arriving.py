@@ -81,6 +81,12 @@ class ArrivingBodies:
         if body.parts:
             self._storage.drop_parts(number)
 
+    def drop(self, number: int) -> None:
+        """Forget a body as if it had never begun."""
+        body = self._bodies.pop(number)
+        self._forget_waiting(body)
+        self._storage.drop_parts(number)
+
     def write_waiting(self, *, everything: bool) -> None:
         """Write what waits as parts: everything, or what came well before the latest piece."""
         everything = everything or self._waiting_size > _WAITING_BYTES

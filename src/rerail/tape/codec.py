@@ -13,6 +13,7 @@ from msgspec.structs import asdict, replace
 from rerail.tape.records import AnyEvent, Component, Event, UnknownEvent
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
+_PLAIN_ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(AnyEvent)
 _PLAIN_DECODER: Final = msgspec.msgpack.Decoder()
 _COMPONENTS: Final = frozenset(get_args(Component))
@@ -39,6 +40,12 @@ def decode(data: bytes) -> Event:
         return _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _decode_unknown(data)
+
+
+def renumbered(data: bytes, seq: int) -> bytes:
+    """The same event under another number, fields that this version does not know included."""
+    fields = _PLAIN_DECODER.decode(data)
+    return _PLAIN_ENCODER.encode({**fields, "seq": seq})
 
 
 def _decode_unknown(data: bytes) -> UnknownEvent:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from rerail.tape import form
 from rerail.tape.arriving import undo_part
+from rerail.tape.chunks import Chunk, decode_chunks
 from rerail.tape.damage import Damaged, reading
 from rerail.tape.frames import FrameError, FrameReader
 from rerail.tape.records import Side
@@ -125,14 +126,15 @@ class Evidence:
 
     def _read_rows(self) -> None:
         sql = "SELECT id, digest, size, body, frame, head, tail FROM blob WHERE id > ? ORDER BY id"
-        for number, digest, *place in self._fetch(sql, self._last):
-            self._last = number
-            row = _row(number, *place)
-            if row is None or not isinstance(digest, bytes):
-                continue
-            self._by_digest.setdefault(digest, row)
-            if row.frame is not None:
-                self._in_frame.setdefault(row.frame, []).append(row)
+        with reading():
+            for number, digest, *place in self._connection.execute(sql, (self._last,)):
+                self._last = number
+                row = _row(number, *place)
+                if row is None or not isinstance(digest, bytes):
+                    continue
+                self._by_digest.setdefault(digest, row)
+                if row.frame is not None:
+                    self._in_frame.setdefault(row.frame, []).append(row)
 
     def _raw_pieces(self, row: BlobRow) -> Iterator[bytes]:
         if row.body is not None:
@@ -177,6 +179,23 @@ class Evidence:
     def _fetch(self, sql: str, *values: int) -> list[tuple[Any, ...]]:
         with reading():
             return self._connection.execute(sql, values).fetchall()
+
+
+def joined_chunks(parts: list[PartRow]) -> list[Chunk]:
+    """All chunks; bytes that a part's table does not cover belong to the chunk before."""
+    chunks: list[Chunk] = []
+    for part in parts:
+        try:
+            table = decode_chunks(part.chunks)
+        except ValueError as error:
+            raise Damaged(str(error)) from error
+        uncovered = part.size - sum(chunk.size for chunk in table)
+        if uncovered < 0 or (uncovered and not chunks):
+            raise Damaged("a chunk table does not fit its part")
+        if uncovered:
+            chunks[-1] = Chunk(chunks[-1].size + uncovered, chunks[-1].at_ns)
+        chunks.extend(table)
+    return chunks
 
 
 def _row(

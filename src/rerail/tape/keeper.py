@@ -5,6 +5,7 @@ All of it runs in the writer's own thread, one batch a transaction.
 
 from typing import Final
 
+from rerail.errors import InternalError
 from rerail.tape import form
 from rerail.tape.arriving import ArrivingBodies
 from rerail.tape.blobs import BlobKeeper
@@ -32,17 +33,28 @@ class Keeper:
 
     def event(self, event: Event, seq: int) -> None:
         """Keep an event. Numbers must come in order, from 1."""
-        data = encode(event, seq)
+        self.stored_event(encode(event, seq), seq)
+        self.bodies.latest = max(self.bodies.latest, event.at)
+        if isinstance(event, RunStarted):
+            self.describe("run_id", event.run_id)
+            self.describe("task_id", event.task_id)
+            self.describe("writer", event.writer)
+
+    def stored_event(self, data: bytes, seq: int) -> None:
+        """Keep an event that is encoded already, its number in it."""
+        if len(data) > form.EVENT_SIZE:
+            raise InternalError(f"an event of {len(data)} bytes is larger than a tape may hold")
         if seq == self._frame_first + form.EVENTS_PER_FRAME:
             self._pack_events()
             self._frame, self._frame_first = FrameWriter(_WINDOW_LOG), seq
         self._storage.add_event(seq, len(data), self._frame.piece(data))
         self._tree.add(leaf_hash(data))
-        self.bodies.latest = max(self.bodies.latest, event.at)
-        if isinstance(event, RunStarted):
-            self._describe(event)
         if seq % form.EVENTS_PER_SEAL == 0:
             self.seal()
+
+    def describe(self, name: str, value: str) -> None:
+        """A word for people who look with `sqlite3`; readers go by the events, which are sealed."""
+        self._storage.add_meta(name, value)
 
     def seal(self) -> bytes:
         """Put down the root over all events so far, and return it."""

@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Literal, Self
 
 from rerail.errors import NotOnTape, TapeAltered, TapeUnreadable
-from rerail.tape.chunks import Chunk, decode_chunks
+from rerail.tape.chunks import Chunk
 from rerail.tape.codec import decode
 from rerail.tape.damage import Damaged, reading
-from rerail.tape.evidence import Evidence, PartRow
+from rerail.tape.evidence import Evidence, PartRow, joined_chunks
 from rerail.tape.lock import being_written
 from rerail.tape.merkle import HASH_SIZE, MerkleTree, leaf_hash
 from rerail.tape.opening import REPAIR, Opened, open_tape_file
@@ -203,7 +203,7 @@ class Tape:
             exchange_id=parts[0].exchange_id,
             side=parts[0].side,
             size=sum(part.size for part in parts),
-            chunks=tuple(_joined_chunks(parts)),
+            chunks=tuple(joined_chunks(parts)),
             _read=lambda: self._read_parts(number),
         )
 
@@ -227,20 +227,3 @@ def _seal(tree_size: object, root: object, envelope: object) -> Seal:
     if envelope is not None and not isinstance(envelope, bytes):
         raise Damaged("the signature of one of them is malformed")
     return Seal(tree_size, root, envelope)
-
-
-def _joined_chunks(parts: list[PartRow]) -> list[Chunk]:
-    """All chunks; bytes that a part's table does not cover belong to the chunk before."""
-    chunks: list[Chunk] = []
-    for part in parts:
-        try:
-            table = decode_chunks(part.chunks)
-        except ValueError as error:
-            raise Damaged(str(error)) from error
-        uncovered = part.size - sum(chunk.size for chunk in table)
-        if uncovered < 0 or (uncovered and not chunks):
-            raise Damaged("a chunk table does not fit its part")
-        if uncovered:
-            chunks[-1] = Chunk(chunks[-1].size + uncovered, chunks[-1].at_ns)
-        chunks.extend(table)
-    return chunks

@@ -4,6 +4,7 @@ Events are read a frame at a time. In a damaged frame all events up to the damag
 """
 
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,6 +36,14 @@ class StoredEvents:
         with reading():
             [found] = self._connection.execute("SELECT max(seq) FROM event").fetchone()
         return found if isinstance(found, int) else 0
+
+    def last_found(self) -> int:
+        """The last number that can be found, however damaged the table is."""
+        found = 0
+        with suppress(Damaged), reading():
+            for [seq] in self._connection.execute("SELECT seq FROM event ORDER BY seq"):
+                found = seq
+        return found
 
     def read(self, seq: int) -> bytes | None:
         """An event's bytes, or None if there is no such event. Raises Damaged."""
