@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from rerail.proxy.certs import Authority
-from rerail.proxy.front import Listening
-from rerail.proxy.handler import Route, Session, Wire
+from rerail.proxy.handler import Listening, Route, Session, Wire
 from rerail.proxy.relay import Relay
 from rerail.proxy.server import ProxyServer, loopback_listener
 from rerail.proxy.upstream import Dialer, UpstreamSettings

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rerail.proxy.front import Listening
+from rerail.proxy.handler import Listening
 from rerail.proxy.upstream import UpstreamProxy, UpstreamSettings
 from rerail.testing import replies
 from rerail.testing.ca import CertificateAuthority
@@ -306,6 +306,18 @@ def test_tls_for_http2_alone_passes_unread_and_is_told(
     with client.wrap_socket(proxy.tunnel(NAME, 443), server_hostname=NAME) as agent:
         assert agent.selected_alpn_protocol() == "h2"
     assert proxy.notes.gaps[0].startswith("TLS without HTTP/1.1")
+
+
+def test_tls_that_offers_only_http_1_0_is_read(
+    proxied: StartProxy, start_origin: StartOrigin, authority: CertificateAuthority, trust: str
+) -> None:
+    origin = start_origin(serve(replies.text("old")), tls=authority.leaf(NAME))
+    proxy = proxied(overriding(origin, trust_file=trust))
+    with proxy.secure(proxy.tunnel(NAME, 443), NAME, "http/1.0") as agent:
+        assert agent.selected_alpn_protocol() == "http/1.0"
+        agent.sendall(f"GET / HTTP/1.0\r\nHost: {NAME}\r\n\r\n".encode())
+        assert proxy.read_all(agent).endswith(b"old")
+    assert len(proxy.exchanges()) == 1
 
 
 def test_a_reverse_listener_stands_for_one_origin(

@@ -20,10 +20,8 @@ from rerail.launch.command import find_program
 from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.waiting import end_of
 from rerail.proxy.certs import Authority, default_folder
-from rerail.proxy.front import Listening
-from rerail.proxy.handler import Route, Session, Wire
-from rerail.proxy.relay import Relay
-from rerail.proxy.server import ProxyServer, loopback_listener
+from rerail.proxy.handler import Listening, Route, Session, Wire
+from rerail.proxy.server import LOAD_SECONDS, ProxyServer, loopback_listener
 from rerail.proxy.upstream import Dialer, UpstreamSettings
 from rerail.tape.records import Event
 
@@ -125,6 +123,7 @@ class _Recording:
         server = ProxyServer(self, self._authority)
         for listener, listening in self._listeners:
             await server.listen(listener, listening)
+        asyncio.get_running_loop().call_later(LOAD_SECONDS, _load)
         ending = await end_of(child)
         await self._drain()
         await server.close()
@@ -140,10 +139,16 @@ class _Recording:
     # What the proxy asks for.
 
     def session(self, route: Route, wire: Wire) -> Session:
+        from rerail.proxy.relay import Relay
+
         return Relay(route, wire, self._recorder, self._dialer)
 
     def missing(self, what: str, detail: str, process_id: int) -> None:
         self._recorder.missing(what, detail, process_id)
+
+
+def _load() -> None:
+    import rerail.proxy.relay  # noqa: F401 - loaded while the command starts
 
 
 def _reverse_listener(port: int) -> socket.socket:

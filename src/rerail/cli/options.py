@@ -141,7 +141,7 @@ def reach(
     client_certificate: Path | None = None,
 ) -> "UpstreamSettings":
     """How a recorder started in this environment reaches origins; `proxy` goes before its own."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from rerail.launch.environment import trusted_roots
     from rerail.proxy.upstream import UpstreamProxy, UpstreamSettings

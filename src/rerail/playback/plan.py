@@ -42,7 +42,8 @@ class Plan:
     `interim` are the 1xx heads, `head` the final one: None where the origin gave none (`ended` then
     says how the connection ended). After the last byte the connection is treated as `ended` says:
     `complete` goes on, `cut` is closed, `reset` is reset, `timeout` is left silent, `agent_closed`
-    waits for the agent to go away, as it did. `requested_at` is when the request was complete.
+    waits for the agent to go away, as it did. `requested_at` is when the request was complete;
+    `closes` says that the origin closed the connection after a complete reply.
     """
 
     exchange_id: int
@@ -54,6 +55,7 @@ class Plan:
     requested_at: int
     ended_at: int
     is_websocket: bool = False
+    closes: bool = False
 
     def pieces(self, *, interim_sent: int = 0) -> Iterator[Piece]:
         """Everything to write, in order; the first `interim_sent` interim heads are left out."""
@@ -75,18 +77,6 @@ class Plan:
     def status(self) -> int:
         """The reply's status; 0 where there was none."""
         return status_line(parse_head(self.head.data)).status if self.head else 0
-
-    @property
-    def closes(self) -> bool:
-        """Whether the origin closed the connection after this reply (RFC 9112 section 9.3)."""
-        if self.head is None:
-            return False
-        head = parse_head(self.head.data)
-        if head.has_token(b"connection", b"close"):
-            return True
-        return head.start.startswith(b"HTTP/1.0") and not head.has_token(
-            b"connection", b"keep-alive"
-        )
 
     def _cuts(self, content: Content) -> Iterator["_Cut"]:
         return _cut(content.read(), content.chunks, self.ended_at)
@@ -158,7 +148,8 @@ def make_plan(
     assert request is not None
     reply = exchange.reply
     head = None if reply is None else parse_head(reply.head)
-    method = request_line(parse_head(request.head)).method
+    asked = parse_head(request.head)
+    method = request_line(asked).method
     end = exchange.reply_body or exchange.failed
     return Plan(
         exchange_id=exchange.exchange_id,
@@ -170,7 +161,16 @@ def make_plan(
         requested_at=request.at,
         ended_at=end.at if end else lost_at,
         is_websocket=bool(exchange.websocket),
+        closes=head is not None and (_is_last(asked) or _is_last(head)),
     )
+
+
+def _is_last(head: Head) -> bool:
+    """Whether a head, of either side, ends its connection (RFC 9112 section 9.3)."""
+    if head.has_token(b"connection", b"close"):
+        return True
+    old = head.start.startswith(b"HTTP/1.0 ") or head.start.endswith(b" HTTP/1.0")
+    return old and not head.has_token(b"connection", b"keep-alive")
 
 
 def _ended(exchange: Exchange) -> BodyEnd:

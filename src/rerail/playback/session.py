@@ -18,8 +18,7 @@ from rerail.playback.report import Containment, End, Report
 from rerail.playback.stage import LiveCalls, Stage
 from rerail.playback.summary import make_report
 from rerail.proxy.certs import Authority, default_folder
-from rerail.proxy.front import Listening
-from rerail.proxy.handler import Tap
+from rerail.proxy.handler import Listening, Tap
 from rerail.proxy.server import ProxyServer, free_port, loopback_listener
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.sandbox.choose import Sandbox
@@ -38,7 +37,7 @@ STAND_INS: Final = (
     "OPENROUTER_API_KEY",
     "CODEX_API_KEY",
 )
-"""Keys without which a client does not start. A replay needs none, so it is given a word instead."""
+"""Keys without which a client does not start. A replay needs none: a word stands in for them."""
 
 STAND_IN: Final = "rerail-replay-needs-no-key"
 READ_AHEAD_SECONDS: Final = 0.02

@@ -9,31 +9,17 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from msgspec import Struct
-
 from rerail.proxy.answers import ESTABLISHED, NOT_OURS, caller, refusal
 from rerail.proxy.certs import Authority
 from rerail.proxy.channel import Channel
 from rerail.proxy.forward import Forward
-from rerail.proxy.handler import OriginUnreachable, Route, Service, Session
+from rerail.proxy.handler import Listening, OriginUnreachable, Route, Service, Session
 from rerail.wire.client_hello import ClientHello, read_client_hello, sniff
 from rerail.wire.forms import split_authority
 from rerail.wire.http1 import HEAD_LIMIT, Head, head_end, parse_head, request_line
 
 ORIGIN_FIRST_SECONDS: Final = 0.3
 HTTP_1: Final = frozenset({b"http/1.1", b"http/1.0"})
-
-
-class Listening(Struct, frozen=True):
-    """What a listening port is for.
-
-    `token` must stand in the proxy user-info of everything that comes to a proxy port; its user
-    name `p7` says that process 7 sent it. `reverse` is the origin (scheme, host, port) that a
-    reverse listener stands for.
-    """
-
-    token: str = ""
-    reverse: tuple[str, str, int] | None = None
 
 
 class Closed(Exception):

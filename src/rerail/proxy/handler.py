@@ -37,6 +37,18 @@ class Route(Struct, frozen=True):
         return f"{host}:{self.port}"
 
 
+class Listening(Struct, frozen=True):
+    """What a listening port is for.
+
+    `token` must stand in the proxy user-info of everything that comes to a proxy port; its user
+    name `p7` says that process 7 sent it. `reverse` is the origin (scheme, host, port) that a
+    reverse listener stands for.
+    """
+
+    token: str = ""
+    reverse: tuple[str, str, int] | None = None
+
+
 class OriginUnreachable(Exception):
     """No connection to the origin: what the agent should be told, in one line."""
 

@@ -2,12 +2,18 @@
 
 import asyncio
 import socket
+from typing import Final
 from weakref import WeakSet
 
 from rerail.proxy.certs import Authority
 from rerail.proxy.channel import Channel
-from rerail.proxy.front import Front, Listening
-from rerail.proxy.handler import Service
+from rerail.proxy.handler import Listening, Service
+
+LOAD_SECONDS: Final = 0.005
+
+
+def _load() -> None:
+    import rerail.proxy.front  # noqa: F401 - loaded for those who use it
 
 
 def loopback_listener(port: int = 0) -> socket.socket:
@@ -45,10 +51,15 @@ class ProxyServer:
     async def listen(self, listener: socket.socket, listening: Listening) -> None:
         """Begin to accept on a listening socket."""
         loop = asyncio.get_running_loop()
+        # The listener holds connections until we accept: so the code that serves them is loaded
+        # while the command starts, and not at all where it ends before it asks for anything.
+        loop.call_later(LOAD_SECONDS, _load)
         server = await loop.create_server(lambda: self._accepted(listening), sock=listener)
         self._servers.append(server)
 
     def _accepted(self, listening: Listening) -> Channel:
+        from rerail.proxy.front import Front
+
         self._count += 1
         front = Front(self._count, listening, self._service, self._authority, self._opened)
         self._opening.add(front.task)

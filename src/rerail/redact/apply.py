@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from rerail.redact.arguments import ArgumentCleaner
 from rerail.redact.heads import HeadCleaner
 from rerail.redact.known import KnownSecrets, secrets_in
+from rerail.redact.lazy import Lazy
 from rerail.redact.reference import References, from_wire
 from rerail.redact.urls import UrlCleaner
 from rerail.tape import records
@@ -25,7 +26,7 @@ __all__ = ["Redactor", "secrets_in"]
 # A bearer token outside a header that is known to hold one: in an error's text, in a shell command.
 # A challenge (`Bearer realm="…"`) is none.
 _BEARER_CLEANED = "earer ⟦".encode()
-_BEARER = re.compile(rb"([Bb]earer +)(?=[\w.~+/-]*\d)([\w.~+/-]{12,}=*)(?![\w=\"])")
+_BEARER = Lazy(rb"([Bb]earer +)(?=[\w.~+/-]*\d)([\w.~+/-]{12,}=*)(?![\w=\"])")
 
 
 class Redactor:
@@ -86,7 +87,7 @@ class Redactor:
     def _text(self, content: bytes) -> bytes:
         content = self._urls.clean(content)
         if content.count(b"earer ") != content.count(_BEARER_CLEANED):
-            content = _BEARER.sub(self._bearer, content)
+            content = _BEARER.compiled.sub(self._bearer, content)
         return self._known.clean(content)
 
     def _bearer(self, match: re.Match[bytes]) -> bytes:

@@ -6,16 +6,15 @@ program's text or a file's name must come through unharmed. Knows no processes.
 
 import re
 
+from rerail.redact.lazy import Lazy
 from rerail.redact.reference import References
 from rerail.redact.rules import header_rule, names_a_secret
 
-_OPTION = re.compile(r"--?([A-Za-z][\w.-]*)")
-_ASSIGNED = re.compile(r"(-{0,2}([A-Za-z_][\w.-]*)=)(\S.*)", re.DOTALL)
-_HEADER = re.compile(r"(([A-Za-z][\w-]*):[ \t]*)(\S[^\r\n]*)")
-_SWITCH = re.compile(r"(?:no|ask|prompt|show|use|with|without|allow|require|skip|print|new)[-_]")
-_NO_VALUE = re.compile(
-    r"-.*|.*\.(?:py|js|mjs|cjs|ts|sh|rb|go|json|ya?ml|toml|txt|pem|key|crt)|.{0,7}"
-)
+_OPTION = Lazy(r"--?([A-Za-z][\w.-]*)")
+_ASSIGNED = Lazy(r"(-{0,2}([A-Za-z_][\w.-]*)=)(\S.*)", re.DOTALL)
+_HEADER = Lazy(r"(([A-Za-z][\w-]*):[ \t]*)(\S[^\r\n]*)")
+_SWITCH = Lazy(r"(?:no|ask|prompt|show|use|with|without|allow|require|skip|print|new)[-_]")
+_NO_VALUE = Lazy(r"-.*|.*\.(?:py|js|mjs|cjs|ts|sh|rb|go|json|ya?ml|toml|txt|pem|key|crt)|.{0,7}")
 
 
 class ArgumentCleaner:
@@ -31,7 +30,7 @@ class ArgumentCleaner:
         cleaned: list[str] = []
         announced = ""
         for argument in argv:
-            if announced and not _NO_VALUE.fullmatch(argument):
+            if announced and not _NO_VALUE.compiled.fullmatch(argument):
                 cleaned.append(self._reference(announced, argument))
             else:
                 cleaned.append(self._one(argument))
@@ -39,10 +38,10 @@ class ArgumentCleaner:
         return cleaned
 
     def _one(self, argument: str) -> str:
-        assigned = _ASSIGNED.fullmatch(argument)
+        assigned = _ASSIGNED.compiled.fullmatch(argument)
         if assigned and names_a_secret(assigned[2]):
             return assigned[1] + self._reference(assigned[2], assigned[3])
-        header = _HEADER.fullmatch(argument)
+        header = _HEADER.compiled.fullmatch(argument)
         if header and header_rule(header[2].encode()) in ("value", "scheme", "cookie"):
             return header[1] + self._credential(header[2], header[3])
         return argument
@@ -60,7 +59,7 @@ class ArgumentCleaner:
 
 def _announces(argument: str) -> str:
     """The name of an option whose value, the next argument, is a credential; else nothing."""
-    option = _OPTION.fullmatch(argument)
-    if option is None or _SWITCH.match(option[1]) or not names_a_secret(option[1]):
+    option = _OPTION.compiled.fullmatch(argument)
+    if option is None or _SWITCH.compiled.match(option[1]) or not names_a_secret(option[1]):
         return ""
     return option[1]

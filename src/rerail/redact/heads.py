@@ -4,8 +4,7 @@ Order, case, spacing and line endings stay. A line ends where any recipient migh
 LF, LF, a lone CR), so that no reading of the head finds a secret. Knows no events.
 """
 
-import re
-
+from rerail.redact.lazy import Lazy
 from rerail.redact.reference import References
 from rerail.redact.rules import (
     COOKIE_ATTRIBUTES,
@@ -16,8 +15,8 @@ from rerail.redact.rules import (
 )
 
 _BLANK = b" \t\r\n"
-_SCHEME = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+")
-_HARMLESS_ATTRIBUTE = re.compile(rb"[^=,]*|[A-Za-z]{3,9}, [0-9A-Za-z :+-]{1,40}")
+_SCHEME = Lazy(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+")
+_HARMLESS_ATTRIBUTE = Lazy(rb"[^=,]*|[A-Za-z]{3,9}, [0-9A-Za-z :+-]{1,40}")
 
 
 class HeadCleaner:
@@ -76,7 +75,7 @@ class HeadCleaner:
         """Keep the word that says how the credential is meant (RFC 9110 section 11.4)."""
         if value.lower() in SCHEMES:
             return value
-        match = _SCHEME.match(value)
+        match = _SCHEME.compiled.match(value)
         if match is None or match[1].lower() not in SCHEMES:
             return self._references.of(what, value)
         return match[0] + self._references.of(what, value[match.end() :])
@@ -96,7 +95,7 @@ class HeadCleaner:
         """An attribute stays if it is one (RFC 6265 section 5.2) and hides no second cookie."""
         name, _, value = part.partition(b"=")
         known = name.strip(_BLANK).lower() in COOKIE_ATTRIBUTES
-        if known and _HARMLESS_ATTRIBUTE.fullmatch(value.strip(_BLANK)):
+        if known and _HARMLESS_ATTRIBUTE.compiled.fullmatch(value.strip(_BLANK)):
             return part
         return self._pair(part)
 

@@ -8,25 +8,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus
 
+from rerail.redact.lazy import Lazy
 from rerail.redact.reference import References
 from rerail.redact.rules import HEADERS
 
 SHORTEST: Final = 12
 """Characters; a shorter value would be found where it is not meant."""
 
-_NAMES_A_SECRET = re.compile(
+_NAMES_A_SECRET = Lazy(
     r"(?:api|access)_?key|token(?!s_|s$|iz)|secret|passw(?:or)?d|passphrase|credential"
     r"|(?:^|_)(?:key|auth|cookie|pat)$|_pwd?$",
     re.IGNORECASE,
 )
-_NAMES_NO_SECRET = re.compile(
+_NAMES_NO_SECRET = Lazy(
     r"(?:_(?:file|path|dir|url|uri|endpoint|host|header|headers|name|type|sock|socket|command|helper"
     r"|provider|scope|scopes|limit|budget|count|ttl)|public_key|askpass)$"
     r"|^(?:google_application_credentials|xauthority)$",
     re.IGNORECASE,
 )
-_IN_URL = re.compile(r"://[^/?#\s:@]*:([^/?#\s]+)@")
-_IN_CONNECTION = re.compile(r"(?:^|[;\s])(?:\w*key|password|pwd)=([^;\s]+)", re.IGNORECASE)
+_IN_URL = Lazy(r"://[^/?#\s:@]*:([^/?#\s]+)@")
+_IN_CONNECTION = Lazy(r"(?:^|[;\s])(?:\w*key|password|pwd)=([^;\s]+)", re.IGNORECASE)
 
 
 def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -44,12 +45,12 @@ def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _of_variable(name: str, value: str) -> Iterator[str]:
-    if _NAMES_A_SECRET.search(name) and not _NAMES_NO_SECRET.search(name):
+    if _NAMES_A_SECRET.compiled.search(name) and not _NAMES_NO_SECRET.compiled.search(name):
         yield value.strip()
     if "://" in value:
-        yield from _IN_URL.findall(value)
+        yield from _IN_URL.compiled.findall(value)
     if ";" in value:
-        yield from _IN_CONNECTION.findall(value)
+        yield from _IN_CONNECTION.compiled.findall(value)
 
 
 class KnownSecrets:

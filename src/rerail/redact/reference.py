@@ -7,13 +7,14 @@ secret, so the same secret has the same digits wherever it stands on one tape. K
 """
 
 import hmac
-import re
 from typing import Final
 
-PLACEHOLDER: Final = re.compile("⟦redacted:([a-z0-9-]{1,40}):([0-9a-f]{12})⟧".encode())
-STAND_IN: Final = re.compile(rb"\bredacted\.([a-z0-9-]{1,40})\.([0-9a-f]{12})\b")
+from rerail.redact.lazy import Lazy
 
-_NOT_PLAIN = re.compile(rb"[^a-z0-9]+")
+PLACEHOLDER: Final = Lazy("⟦redacted:([a-z0-9-]{1,40}):([0-9a-f]{12})⟧".encode())
+STAND_IN: Final = Lazy(rb"\bredacted\.([a-z0-9-]{1,40})\.([0-9a-f]{12})\b")
+
+_NOT_PLAIN = Lazy(rb"[^a-z0-9]+")
 _KEPT = 1024
 
 
@@ -21,14 +22,14 @@ def to_wire(content: bytes) -> bytes:
     """Spell every placeholder in ASCII, for a head that is played back to a client."""
     if b"redacted:" not in content:
         return content
-    return PLACEHOLDER.sub(rb"redacted.\1.\2", content)
+    return PLACEHOLDER.compiled.sub(rb"redacted.\1.\2", content)
 
 
 def from_wire(content: bytes) -> bytes:
     """Undo `to_wire`: what a client sends back is the placeholder that it was once told."""
     if b"redacted." not in content:
         return content
-    return STAND_IN.sub("⟦redacted:\\1:\\2⟧".encode(), content)
+    return STAND_IN.compiled.sub("⟦redacted:\\1:\\2⟧".encode(), content)
 
 
 class References:
@@ -51,8 +52,8 @@ class References:
         return made
 
     def _make(self, what: bytes, secret: bytes) -> bytes:
-        if PLACEHOLDER.fullmatch(secret):
+        if PLACEHOLDER.compiled.fullmatch(secret):
             return secret
-        name = _NOT_PLAIN.sub(b"-", what.lower()).strip(b"-")[:40] or b"secret"
+        name = _NOT_PLAIN.compiled.sub(b"-", what.lower()).strip(b"-")[:40] or b"secret"
         digits = hmac.digest(self._key, secret, "sha256").hex()[:12].encode()
         return "⟦redacted:".encode() + name + b":" + digits + "⟧".encode()

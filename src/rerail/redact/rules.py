@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Final, Literal
 from urllib.parse import unquote_to_bytes
 
+from rerail.redact.lazy import Lazy
+
 HeaderRule = Literal["value", "scheme", "cookie", "set-cookie", "protocols"]
 """How a header's value is replaced: all of it; all but the scheme's word (`Bearer …`); each
 cookie's value; the cookie's value but not its attributes; the parts that hold a key."""
@@ -66,7 +68,7 @@ COOKIE_ATTRIBUTES: Final = frozenset(
 PROTOCOL_KEYS: Final = (b"openai-insecure-api-key.", b"base64url.bearer.authorization.k8s.io.")
 """Beginnings of WebSocket subprotocols whose rest is a key."""
 
-_SECRET = re.compile(
+_SECRET = Lazy(
     r"""
     api-?key | authorization | token(?!s\b|iz) | secret | passw(?:or)?d | passphrase | credential
     | jwt | (?:^|-)auth$ | -signature$
@@ -75,7 +77,7 @@ _SECRET = re.compile(
     """,
     re.VERBOSE,
 )
-_NO_SECRET = re.compile(
+_NO_SECRET = Lazy(
     r"""
     rate-?limit  # counters: x-ratelimit-remaining-tokens
     | ^access-control-
@@ -87,14 +89,14 @@ _NO_SECRET = re.compile(
     """,
     re.VERBOSE,
 )
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = Lazy(r"(?<=[a-z0-9])(?=[A-Z])")
 _REMEMBERED = 4096
 
 
 def names_a_secret(name: str) -> bool:
     """Whether a name, in any common spelling, says that its value is a credential."""
-    plain = _HUMP.sub("-", name).lower().replace("_", "-").replace(".", "-")
-    return bool(_SECRET.search(plain)) and not _NO_SECRET.search(plain)
+    plain = _HUMP.compiled.sub("-", name).lower().replace("_", "-").replace(".", "-")
+    return bool(_SECRET.compiled.search(plain)) and not _NO_SECRET.compiled.search(plain)
 
 
 def header_rule(name: bytes) -> HeaderRule | None:
