@@ -11,8 +11,11 @@ import pytest
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from rerail.testing.origin import Origin
-from tests.journeys.playground import playground
-from tests.journeys.rail import Rail
+
+pytest.register_assert_rewrite("tests.journeys.rail")
+
+from tests.journeys.playground import playground  # noqa: E402
+from tests.journeys.rail import Rail  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Self
 
@@ -174,8 +175,18 @@ class Rail:
         for _ in range(2):
             replayed = self.replay(recorded.tape)
             assert replayed.green, replayed.said
-            assert replayed.output == recorded.output
+            assert first_difference(recorded.output, replayed.output) is None
             counts = replayed.report["counts"]
             assert counts["exact"] + counts["equivalent"] == counts["requests"]
         assert self.reached == 0
         return recorded
+
+
+def first_difference(one: bytes, other: bytes) -> tuple[bytes, bytes] | None:
+    """The first lines that differ, each with the line before it; None where all is the same."""
+    before = b""
+    for line, against in zip_longest(one.split(b"\n"), other.split(b"\n"), fillvalue=b"(end)"):
+        if line != against:
+            return before[:200] + b"\n" + line[:2000], against[:2000]
+        before = line
+    return None

@@ -52,6 +52,30 @@ def test_chunks_come_back_with_their_boundaries_and_times(tape_maker: Callable[[
     assert plan.requested_at < times[0]
 
 
+@pytest.mark.parametrize(
+    ("asked", "replied", "closes"),
+    [
+        ("", "", False),
+        ("Connection: close\r\n", "", True),
+        ("", "Connection: Keep-Alive, Close\r\n", True),
+    ],
+)
+def test_a_connection_ends_with_the_reply_where_either_side_said_so(
+    tape_maker: Callable[[], Any], asked: str, replied: str, closes: bool
+) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1}, headers=asked)
+    maker.reply([b"{}"], head=f"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{replied}\r\n".encode())
+    assert plan_of(maker).closes is closes
+
+
+def test_an_old_reply_ends_its_connection(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.reply([b"{}"], head=b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n")
+    assert plan_of(maker).closes
+
+
 def test_odd_chunk_lines_and_trailers_come_back_as_sent(tape_maker: Callable[[], Any]) -> None:
     maker = tape_maker()
     maker.request({"a": 1})
