@@ -27,10 +27,10 @@ def options(context: click.Context) -> list[str]:
     """The options as the help has them: `-o, --output TAPE`."""
     records = [
         parameter.get_help_record(context)
-        for parameter in context.command.get_params(context)
+        for parameter in context.command.params
         if isinstance(parameter, click.Option)
     ]
-    return [record[0] for record in records if record]
+    return [*(record[0] for record in records if record), "-h, --help"]
 
 
 def documented(section: str) -> list[str]:

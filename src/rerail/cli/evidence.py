@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rerail.tape.chunks import Chunk, decode_chunks
+from rerail.cli.facts import chunks_of
+from rerail.tape.chunks import Chunk
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape, UnfinishedBody
 from rerail.tape.records import (
@@ -103,13 +104,9 @@ def of_event(
 
 
 def _of_body(tape: Tape, body: Body, head: Head | None, *, asked_at: int = 0) -> Content:
-    try:
-        chunks = tuple(decode_chunks(body.chunks))
-    except ValueError:
-        chunks = ()
     return Content(
         body.size,
-        chunks,
+        chunks_of(body.chunks),
         lambda: tape.blob_stream(body.digest),
         _header(head, b"content-type"),
         _header(head, b"content-encoding"),

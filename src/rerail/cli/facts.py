@@ -14,7 +14,7 @@ import msgspec
 
 from rerail.cli.texts import quantity, size_text
 from rerail.compare.canon import Request
-from rerail.tape.chunks import decode_chunks
+from rerail.tape.chunks import CHUNKS_MAX, Chunk, decode_chunks
 from rerail.tape.records import (
     Body,
     BodyEnd,
@@ -41,11 +41,13 @@ from rerail.tape.records import (
 from rerail.wire.http1 import parse_head
 
 _DIGESTS = frozenset(("digest", "content"))
+_NOT_LAST = bytes(range(0x80, 0x100))
 _TABLES = frozenset(("chunks", "frames"))
 
 ENDS: Mapping[BodyEnd, str] = {
     "complete": "complete",
     "cut": "cut",
+    "truncated": "TLS cut",
     "reset": "reset",
     "agent_closed": "the agent went away",
     "timeout": "timed out",
@@ -135,11 +137,18 @@ def body_text(body: Body) -> str:
 
 
 def chunk_count(table: bytes) -> int:
-    """How many chunks a table tells of; 0 for a torn one."""
+    """How many chunks a table tells of: two numbers each, and each ends with a byte below 128."""
+    return len(table.translate(None, delete=_NOT_LAST)) // 2
+
+
+def chunks_of(table: bytes) -> tuple[Chunk, ...]:
+    """The chunks of a table; none where it is torn, or longer than any writer makes it."""
+    if chunk_count(table) > CHUNKS_MAX:
+        return ()
     try:
-        return len(decode_chunks(table))
+        return tuple(decode_chunks(table))
     except ValueError:
-        return 0
+        return ()
 
 
 def ending_text(status: int, signal_number: int) -> str:
@@ -197,10 +206,7 @@ def _bytes_value(name: str, value: bytes) -> Any:
     if name in _DIGESTS:
         return digest_text(value)
     if name in _TABLES:
-        try:
-            return [[chunk.size, chunk.at_ns] for chunk in decode_chunks(value)]
-        except ValueError:
-            return None
+        return [[chunk.size, chunk.at_ns] for chunk in chunks_of(value)]
     return text_or_base64(value)
 
 

@@ -13,6 +13,9 @@ from rerail.tape.damage import Damaged, Missing, reading
 from rerail.tape.frames import FrameError, FrameReader
 
 _FRAMES_KEPT: Final = 4
+_LARGEST_GAP: Final = 1 << 16
+"""Events that may be missing of a tape: a number further off is a stranger's, to keep us busy."""
+
 _Row = tuple[object, object, object]
 
 
@@ -35,13 +38,21 @@ class StoredEvents:
         """The number of the last event, 0 if there is none. Raises Damaged."""
         with reading():
             [found] = self._connection.execute("SELECT max(seq) FROM event").fetchone()
-        return found if isinstance(found, int) else 0
+            if not isinstance(found, int):
+                return 0
+            if found > _LARGEST_GAP:
+                [count] = self._connection.execute("SELECT count(*) FROM event").fetchone()
+                if found > count + _LARGEST_GAP:
+                    raise Damaged(f"there are {count} events, and one has the number {found}")
+        return found
 
     def last_found(self) -> int:
         """The last number that can be found, however damaged the table is."""
         found = 0
         with suppress(Damaged), reading():
             for [seq] in self._connection.execute("SELECT seq FROM event ORDER BY seq"):
+                if seq > found + _LARGEST_GAP:
+                    break
                 found = seq
         return found
 
