@@ -23,7 +23,11 @@ SUPERVISOR = """
 import os, sys
 from pathlib import Path
 from rerail.launch.child import start
-with start(sys.argv[1:], cwd=Path.cwd(), environment=dict(os.environ)) as child:
+from rerail.sandbox.choose import choose_sandbox
+sandbox = choose_sandbox() if sys.argv[1] == "sandboxed" else None
+with start(
+    sys.argv[2:], cwd=Path.cwd(), environment=dict(os.environ), sandbox=sandbox, port=4321
+) as child:
     status = child.wait().status
 print("recorder: over", status, flush=True)
 sys.exit(status)
@@ -38,9 +42,9 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
-def supervised(*command: str) -> list[str]:
+def supervised(*command: str, sandboxed: bool = False) -> list[str]:
     """The words that run a command under supervision."""
-    return [sys.executable, "-c", SUPERVISOR, *command]
+    return [sys.executable, "-c", SUPERVISOR, "sandboxed" if sandboxed else "free", *command]
 
 
 def python(text: str) -> list[str]:

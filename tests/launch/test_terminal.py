@@ -20,23 +20,25 @@ KEYS = """
 """
 
 
+@pytest.mark.parametrize("sandboxed", [False, True], ids=["free", "sandboxed"])
 def test_the_command_sees_a_terminal_with_its_size(
-    terminal: Callable[..., Any], say: Words, under_supervision: Words
+    terminal: Callable[..., Any], say: Words, under_supervision: Words, sandboxed: bool
 ) -> None:
     program = """
         import os, sys
         print("tty", *(os.isatty(fd) for fd in range(3)), os.get_terminal_size().columns)
     """
-    screen = terminal(*under_supervision(*say(program)), columns=123)
+    screen = terminal(*under_supervision(*say(program), sandboxed=sandboxed), columns=123)
     screen.expect(b"tty True True True 123")
     screen.expect(b"recorder: over 0")
     assert screen.process.wait(10) == 0
 
 
+@pytest.mark.parametrize("sandboxed", [False, True], ids=["free", "sandboxed"])
 def test_ctrl_c_reaches_the_command_once_and_leaves_the_recorder_running(
-    terminal: Callable[..., Any], say: Words, under_supervision: Words
+    terminal: Callable[..., Any], say: Words, under_supervision: Words, sandboxed: bool
 ) -> None:
-    screen = terminal(*under_supervision(*say(KEYS)))
+    screen = terminal(*under_supervision(*say(KEYS), sandboxed=sandboxed))
     screen.expect(b"ready")
     screen.type(b"\x03")
     screen.expect(b"^C")
