@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from rerail.compare.canon import Request
 from rerail.compare.match import Matcher

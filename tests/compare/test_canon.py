@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import brotli
@@ -10,6 +9,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rerail.compare.canon import Request, body_key, canonical_host, head_key
 from rerail.compare.volatile import Rules

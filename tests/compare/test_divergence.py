@@ -159,7 +159,7 @@ def test_a_body_on_one_side_only(make: SimpleNamespace, one: bytes, other: bytes
 
 
 def test_bodies_too_large_to_hold_are_told_by_size_and_digest(make: SimpleNamespace) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     one = replace(make.request(b"x"), body=None, body_size=2_000_000_000)
     (found,) = differences(one, make.request(b"y"), RULES)

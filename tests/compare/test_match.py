@@ -1,10 +1,10 @@
 """Which recorded request a request is, and why it is none."""
 
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from rerail.compare.canon import Request
 from rerail.compare.match import Matcher

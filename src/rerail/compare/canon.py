@@ -8,8 +8,9 @@ never are: they differ between runs that ask the same.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Self
+
+from msgspec import Struct
 
 from rerail.compare.body import READ_LIMIT, Form, parameter, read_body
 from rerail.compare.redacted import References, blank_bytes, blank_text, blank_value
@@ -41,8 +42,7 @@ VERSION_HEADERS: Final = {
 NO_BODY: Final = hashlib.sha256().digest()
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request as it is compared: credentials replaced, `target` in origin form.
 
     `body` is None for one that was too large to be held (`READ_LIMIT`); `body_digest` is the
@@ -119,8 +119,7 @@ Fields = tuple[tuple[str, str], ...]
 """What else of a head is in the key: `query:NAME` and `header:NAME` with their values, sorted."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadKey:
+class HeadKey(Struct, frozen=True):
     """The part of the key that the head gives.
 
     `strict` holds all fields, `loose` those that no rule leaves out; redacted values are blanked in
@@ -134,8 +133,7 @@ class HeadKey:
     call: ModelCall | None
 
 
-@dataclass(frozen=True, slots=True)
-class BodyKey:
+class BodyKey(Struct, frozen=True):
     """The part of the key that the body gives.
 
     `strict` is the digest of the body in its canonical form, `loose` the same without what rules

@@ -1,8 +1,10 @@
 """A recorded request as the matcher holds it, and what a match says. Bodies stay on the tape."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rerail.compare.canon import BodyKey, Endpoint, Fields, HeadKey, Request, body_key
 from rerail.compare.redacted import References
@@ -13,8 +15,7 @@ Lane = tuple[int, Endpoint]
 Verdict = Literal["exact", "equivalent"]
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """A recorded request. `load` reads its body; `request` holds only the body's digest.
 
     `started` and `ended` are positions in the recording (event numbers): two requests overlapped
@@ -32,8 +33,7 @@ class Recorded:
         return replace(self.request, body=self.load())
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """The recorded request that a request is.
 
     `rules` names what made them equal where they were not byte for byte (`verdict` "equivalent").

@@ -1,6 +1,6 @@
 """What a request of a replay gets: its recorded reply, a refusal, a stub, or the way out."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from rerail.compare.recorded import Match
 from rerail.compare.side_calls import SideCall
@@ -8,8 +8,7 @@ from rerail.playback.plan import Plan
 from rerail.playback.report import Divergence
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(Struct, frozen=True):
     """The recorded reply. `request` is its number in the replay; `followed`: not its own reply."""
 
     request: int
@@ -19,8 +18,7 @@ class Served:
     followed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Not on the tape: `reply` is the whole refusal, ready to be written."""
 
     request: int
@@ -28,8 +26,7 @@ class Refused:
     reply: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Stubbed:
+class Stubbed(Struct, frozen=True):
     """A side call that the tape has no reply for: `reply` is a whole stub."""
 
     request: int
@@ -37,8 +34,7 @@ class Stubbed:
     reply: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class GoLive:
+class GoLive(Struct, frozen=True):
     """Not on the tape, and asked to go on live: pass the request on to its origin."""
 
     request: int
@@ -48,8 +44,7 @@ class GoLive:
 Answer = Served | Refused | Stubbed | GoLive
 
 
-@dataclass(frozen=True, slots=True)
-class Continue:
+class Continue(Struct, frozen=True):
     """The origin asked for the body: `reply` is its interim head, to be sent before it comes."""
 
     reply: bytes

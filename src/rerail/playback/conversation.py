@@ -6,8 +6,10 @@ answered as they come, whatever was recorded: they go by a timer. Knows no socke
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from rerail.compare.canon import BodyKey, Request, body_key
 from rerail.compare.divergence import differences

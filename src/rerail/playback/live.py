@@ -93,7 +93,7 @@ class _Watch(Tap):
     def switched_data(self, sender: Side, data: bytes) -> None:
         pass
 
-    def failed(self, ended: BodyEnd, reason: str) -> None:
+    def failed(self, ended: BodyEnd, reason: str, chunk_lines: bytes = b"") -> None:
         self._done()
 
     def data(self, sender: Side, data: bytes) -> None:

@@ -6,8 +6,9 @@ no clock: times are those of the recording, and whoever sends decides how long t
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from rerail.redact.reference import to_wire
 from rerail.tape.chunks import Chunk, decode_chunks
@@ -17,16 +18,14 @@ from rerail.wire.http1 import Head, content_length, parse_head, request_line, st
 from rerail.wire.websocket import accept_key
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Bytes to send as one write; `at` is when they came in the recording (ns since it began)."""
 
     at: int
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """A reply's body: where to read it, and in which chunks it came."""
 
     read: Callable[[], Iterator[bytes]]
@@ -35,8 +34,7 @@ class Content:
     trailers: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The reply to one request.
 
     `interim` are the 1xx heads, `head` the final one: None where the origin gave none (`ended` then
@@ -86,15 +84,18 @@ class Plan:
         content = self.content or Content(lambda: iter(()))
         lines = iter(_LINE.findall(content.chunk_lines))
         last: _Cut | None = None
+        line, broken = b"", False
         for cut in self._cuts(content):
             if last is not None:
                 yield Piece(last.at, last.data + (_ENDING if last.ends else b""))
-            line = next(lines, b"%x\r\n" % cut.size) if cut.begins else b""
-            last = _Cut(cut.at, line + cut.data, cut.size, cut.begins, cut.ends)
-        complete = self.ended == "complete"
+            if cut.begins:
+                line = next(lines, b"%x\r\n" % cut.size)
+                broken = _size_in(line) > cut.size
+            data = line + cut.data if cut.begins else cut.data
+            last = _Cut(cut.at, data, cut.size, cut.begins, cut.ends and not broken)
         if last is not None:
-            yield Piece(last.at, last.data + (_ENDING if complete else b""))
-        if complete:
+            yield Piece(last.at, last.data + (_ENDING if last.ends else b""))
+        if self.ended == "complete":
             end = next(lines, b"0\r\n") + to_wire(content.trailers) + _ENDING
             yield Piece(self.ended_at, end)
 
@@ -104,8 +105,7 @@ _LINE: Final = re.compile(rb"[^\n]*\n")
 _ACCEPT: Final = re.compile(rb"(?im)^(sec-websocket-accept:[ \t]*)[^\r\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
+class _Cut(Struct, frozen=True):
     """A part of a chunk: at most what one read from the tape gave."""
 
     at: int
@@ -113,6 +113,14 @@ class _Cut:
     size: int
     begins: bool
     ends: bool
+
+
+def _size_in(line: bytes) -> int:
+    """The size that a chunk-size line announces; 0 where it is no number."""
+    try:
+        return int(line.partition(b";")[0], 16)
+    except ValueError:
+        return 0
 
 
 def _cut(pieces: Iterable[bytes], chunks: tuple[Chunk, ...], end_at: int) -> Iterator[_Cut]:

@@ -135,6 +135,12 @@ class PlayedSession:
         for event in self._scanner.feed(data):
             self._asked(event)
 
+    def asked(self, events: list[WireEvent], data: bytes) -> None:
+        if self._heard is not None:
+            self._heard.asked(events)
+        for event in events:
+            self._asked(event)
+
     def opaque(self, data: bytes, why: str) -> None:
         """Opaque bytes are on the tape to be looked at; nobody can say what would answer them."""
         place = f"{self._route.host}:{self._route.port}"
@@ -280,6 +286,9 @@ class PlayedSession:
         if plan.ended == "reset":
             self._finish("reset", "the recorded reply ended with a reset")
             self._wire.reset()
+        elif plan.ended == "truncated":
+            self._finish("truncated", "the recorded reply ended without TLS's close_notify")
+            self._wire.cut()
         elif plan.ended == "cut" or plan.framing == "close" or plan.closes:
             self._close_as(plan)
         elif plan.ended == "complete":
@@ -340,6 +349,7 @@ class _Heard:
         self._heard = heard
         self.write_end = wire.write_end
         self.close = wire.close
+        self.cut = wire.cut
         self.reset = wire.reset
         self.read_on = wire.read_on
 

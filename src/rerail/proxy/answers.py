@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from functools import lru_cache
 from typing import Final
 
 from rerail.wire.http1 import Head
@@ -32,9 +33,12 @@ def caller(head: Head, token: str) -> int | None:
     The proxy variables of a child read `http://p7:TOKEN@127.0.0.1:PORT`, so clients send the pair
     as Basic credentials (RFC 7617). An empty `token` lets everybody in.
     """
-    if not token:
-        return 0
-    scheme, _, encoded = (head.get(b"proxy-authorization") or b"").partition(b" ")
+    return _named(head.get(b"proxy-authorization") or b"", token) if token else 0
+
+
+@lru_cache(maxsize=256)
+def _named(authorization: bytes, token: str) -> int | None:
+    scheme, _, encoded = authorization.partition(b" ")
     try:
         user, _, password = base64.b64decode(encoded).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):

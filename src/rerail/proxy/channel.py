@@ -37,7 +37,7 @@ class Channel(asyncio.Protocol):
 
     __slots__ = (
         "__weakref__", "_ended", "_handshake", "_incoming", "_lost", "_outgoing", "_tls", "owner",
-        "transport",
+        "transport", "truncated",
     )  # fmt: skip
 
     def __init__(self, owner: Owner | None = None) -> None:
@@ -48,6 +48,8 @@ class Channel(asyncio.Protocol):
         self._incoming = self._outgoing = ssl.MemoryBIO()
         self._ended = False
         self._lost = False
+        self.truncated = False
+        """Whether the peer ended TLS without a close_notify, so that what it sent may be cut."""
 
     # What asyncio calls.
 
@@ -130,6 +132,11 @@ class Channel(asyncio.Protocol):
             self._close_tls()
         self.transport.close()
 
+    def cut(self) -> None:
+        """Send what is queued, then close without TLS's close_notify."""
+        if self.transport is not None and not self._lost:
+            self.transport.close()
+
     def reset(self) -> None:
         """Drop the connection the hard way, once all is sent: the peer sees a reset (RST)."""
         if self.transport is None or self._lost:
@@ -200,7 +207,7 @@ class Channel(asyncio.Protocol):
             pass
         except ssl.SSLError:
             # A peer that closes without close_notify, or speaks nonsense: the stream is over.
-            ended = True
+            ended = self.truncated = True
         self._flush()
         if pieces and self.owner is not None:
             self.owner.received(pieces[0] if len(pieces) == 1 else b"".join(pieces))

@@ -17,7 +17,7 @@ from rerail.wire.http1 import Head, HeadSeen, RequestScanner, WireEvent, request
 
 IDLE_CHECK_SECONDS: Final = 0.002
 
-Located = tuple[Route, bytes] | bytes
+Located = tuple[Route, Head] | bytes
 """Where a request goes and the head to send there, or a whole reply that refuses it."""
 
 
@@ -98,13 +98,13 @@ class Forward:
         if self._session is not None:
             self._session.writable(ready)
 
-    def _drain(self) -> None:
+    def _drain(self, *sending_first: WireEvent) -> None:
         """Give the session what is queued, as few writes as there are changes of origin."""
-        sending: list[bytes] = []
+        sending = list(sending_first)
         while self._queue:
             event = self._queue.popleft()
             if not isinstance(event, HeadSeen):
-                sending.append(event.raw)
+                sending.append(event)
                 continue
             located = self._locate(event.head)
             if isinstance(located, bytes):
@@ -113,21 +113,23 @@ class Forward:
                 self._channel.write(located)
                 self._channel.close()
                 return
-            route, raw = located
+            route, head = located
+            sending_head = HeadSeen(head, event.framing, raw=head.raw)
             if route != self._route or self._session is None:
                 self._send(sending)
                 self._channel.read_on(False)
-                self._switching = asyncio.get_running_loop().create_task(self._switch(route, raw))
+                switch = self._switch(route, sending_head)
+                self._switching = asyncio.get_running_loop().create_task(switch)
                 return
-            sending.append(raw)
+            sending.append(sending_head)
         self._send(sending)
 
-    def _send(self, sending: list[bytes]) -> None:
+    def _send(self, sending: list[WireEvent]) -> None:
         if sending and self._session is not None:
-            self._session.received(b"".join(sending))
+            self._session.asked(sending.copy(), b"".join([event.raw for event in sending]))
             sending.clear()
 
-    async def _switch(self, route: Route, raw: bytes) -> None:
+    async def _switch(self, route: Route, head: HeadSeen) -> None:
         """Another origin: replies come in the order of requests, so the last one's end first."""
         while self._session is not None and not self._session.idle:
             await asyncio.sleep(IDLE_CHECK_SECONDS)
@@ -147,7 +149,6 @@ class Forward:
             return
         self._switching = None
         self._channel.read_on(True)
-        self._session.received(raw)
-        self._drain()
+        self._drain(head)
         if self._ended and self._switching is None:
             self._session.ended()

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from rerail.proxy.certs import OriginFlaw
 from rerail.tape.records import BodyEnd, Framing, Side
-from rerail.wire.http1 import Head
+from rerail.wire.http1 import Head, WireEvent
 
 Phase = Literal["resolve", "connect", "proxy", "tls"]
 """How far a connection to an origin came before it failed."""
@@ -69,6 +69,9 @@ class Wire(Protocol):
     def close(self) -> None:
         """Send what is queued, then close."""
 
+    def cut(self) -> None:
+        """Send what is queued, then close without TLS's close_notify."""
+
     def reset(self) -> None:
         """Drop the connection so that the agent sees a reset."""
 
@@ -87,6 +90,9 @@ class Session(Protocol):
 
     def received(self, data: bytes) -> None:
         """Bytes from the agent, decrypted."""
+
+    def asked(self, events: list[WireEvent], data: bytes) -> None:
+        """The same bytes, and what they are, from somebody who has read them already."""
 
     def opaque(self, data: bytes, why: str) -> None:
         """The connection is not HTTP: from now on bytes, in both directions."""
@@ -148,8 +154,8 @@ class ExchangeTap(Protocol):
     def switched_data(self, sender: Side, data: bytes) -> None:
         """Bytes after the switch."""
 
-    def failed(self, ended: BodyEnd, reason: str) -> None:
-        """The connection ended before the exchange did."""
+    def failed(self, ended: BodyEnd, reason: str, chunk_lines: bytes = b"") -> None:
+        """The connection ended before the exchange did; `chunk_lines` are the reply's so far."""
 
 
 class TunnelTap(Protocol):

@@ -33,6 +33,7 @@ class Overhearing:
         self._replies = ReplyScanner()
         self._waiting: deque[ExchangeTap] = deque()
         self._sending: ExchangeTap | None = None
+        self._complete = True
         self._switched: ExchangeTap | None = None
         self._tunnel: TunnelTap | None = None
         self._over = False
@@ -40,7 +41,7 @@ class Overhearing:
     @property
     def idle(self) -> bool:
         """Whether every request so far has its whole reply."""
-        return not self._waiting and self._requests.between_messages
+        return not self._waiting and self._complete
 
     @property
     def unanswered(self) -> bool:
@@ -63,8 +64,12 @@ class Overhearing:
         elif self._switched is not None:
             self._switched.switched_data("agent", data)
         else:
-            for event in self._requests.feed(data):
-                self._asked(event)
+            self.asked(self._requests.feed(data))
+
+    def asked(self, events: list[WireEvent]) -> None:
+        """What the agent's bytes are, from somebody who has read them already."""
+        for event in events:
+            self._asked(event)
 
     def origin(self, data: bytes) -> None:
         """Bytes of the origin."""
@@ -87,20 +92,31 @@ class Overhearing:
             self._waiting.popleft().failed("cut", f"the connection stopped being HTTP: {why}")
         self._tunnel = self._tap.tunnel(self.route, why)
 
-    def origin_ended(self) -> None:
-        """The origin will send no more: what it framed by closing is complete, all else is cut."""
+    def origin_ended(self, *, truncated: bool = False) -> None:
+        """The origin will send no more: what it framed by closing is complete, all else is cut.
+
+        TLS that was `truncated` completes nothing (RFC 9112 section 9.8).
+        """
         if not self.raw and not self._over:
             for event in self._replies.end_of_stream():
-                self._answered(event)
-        self.finish("complete" if self.raw else "cut", "the origin closed the connection")
+                if not (truncated and isinstance(event, End)):
+                    self._answered(event)
+        if self.raw:
+            self.finish("complete", "the origin closed the connection")
+        elif truncated:
+            self.finish("truncated", "the origin ended TLS without a close_notify")
+        else:
+            self.finish("cut", "the origin closed the connection")
 
     def finish(self, ended: BodyEnd, reason: str) -> None:
         """The connection is over; whatever was under way ended like this."""
         if self._over:
             return
         self._over = True
+        lines = self._replies.lines_of_broken_chunks
         while self._waiting:
-            self._waiting.popleft().failed(ended, reason)
+            self._waiting.popleft().failed(ended, reason, lines)
+            lines = b""
         if self._switched is not None:
             self._switched.failed(ended, reason)
         if self._tunnel is not None:
@@ -111,10 +127,12 @@ class Overhearing:
             case HeadSeen(head=head, framing=framing):
                 self._sending = self._tap.exchange(self.route, head, framing)
                 self._waiting.append(self._sending)
+                self._complete = False
                 self._replies.expect(request_line(head).method)
             case Data(payload=payload, continues=continues) if self._sending is not None:
                 self._sending.request_data(payload, continues)
             case End(framing=framing, chunk_lines=lines, trailers=trailers) if self._sending:
+                self._complete = True
                 self._sending.request_end(framing, lines, trailers)
             case Opaque(raw=raw, why=why):
                 self.became_opaque(why or "not HTTP")

@@ -88,6 +88,15 @@ class Relay:
         if self._tap.congested:
             self._wait_for_tape()
 
+    def asked(self, events: list[WireEvent], data: bytes) -> None:
+        if self._tap.refusal is not None:
+            self._stop_unrecorded()
+            return
+        self._origin.write(self._to_proxy.feed(data) if self._to_proxy else data)
+        self._heard.asked(events)
+        if self._tap.congested:
+            self._wait_for_tape()
+
     def opaque(self, data: bytes, why: str) -> None:
         self._heard.became_opaque(why)
         if data:
@@ -145,9 +154,13 @@ class Relay:
         if self._over:
             return
         self._over = True
-        self._heard.origin_ended()
+        truncated = self._origin.truncated
+        self._heard.origin_ended(truncated=truncated)
         self._origin.close()
-        self._wire.close()
+        if truncated:
+            self._wire.cut()
+        else:
+            self._wire.close()
 
     def origin_lost(self, error: Exception | None) -> None:
         """The origin's connection is gone."""
@@ -208,7 +221,7 @@ class _ToProxy:
 
     def __init__(self, authority: str, authorization: bytes | None) -> None:
         self._prefix = b"http://" + authority.removesuffix(":80").encode()
-        self._extra = b"Proxy-Authorization: " + authorization if authorization else b""
+        self._extra = (b"Proxy-Authorization", authorization) if authorization else None
         self._scanner = RequestScanner(keep_raw=True)
 
     def feed(self, data: bytes) -> bytes:
@@ -218,4 +231,4 @@ class _ToProxy:
         if not isinstance(event, HeadSeen):
             return event.raw
         target = request_line(event.head).target
-        return with_target(event.head, self._prefix + target, extra=self._extra)
+        return with_target(event.head, self._prefix + target, extra=self._extra).raw

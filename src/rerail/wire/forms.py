@@ -3,12 +3,18 @@
 A proxy has to change a head in just these ways; everything else of it stays byte for byte.
 """
 
+import re
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from rerail.wire.http1 import Head, request_line
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
-_FOR_THE_PROXY = frozenset((b"proxy-authorization", b"proxy-connection"))
+
+# A header's line and the lines that it is folded onto (RFC 9112 section 5.2).
+_LINE = rb"(?im)^(?:%b)[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*"
+_FOR_THE_PROXY = re.compile(_LINE % rb"proxy-(?:authorization|connection)")
+_HOST_TOO = re.compile(_LINE % rb"proxy-(?:authorization|connection)|host")
 
 
 def split_authority(authority: str, default_port: int) -> tuple[str, int]:
@@ -20,6 +26,7 @@ def split_authority(authority: str, default_port: int) -> tuple[str, int]:
     return host.strip("[]").lower(), number
 
 
+@lru_cache(maxsize=1024)
 def split_absolute(target: bytes) -> tuple[str, str, int, bytes] | None:
     """An absolute-form target as (scheme, host, port, origin-form target); None if it is none."""
     scheme, slashes, rest = target.partition(b"://")
@@ -42,29 +49,25 @@ def split_url(url: str) -> tuple[str, str, int] | None:
     return parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS[parts.scheme]
 
 
-def with_target(head: Head, target: bytes, *, extra: bytes = b"") -> bytes:
-    """The head with another target, without what is for a proxy; `extra` is one header line."""
+def with_target(head: Head, target: bytes, *, extra: tuple[bytes, bytes] | None = None) -> Head:
+    """The head with another target, without what is for a proxy, and with one more header."""
     line = request_line(head)
     version = b" " + line.version if line.version else b""
     return _rebuilt(head, line.method + b" " + target + version, _FOR_THE_PROXY, extra)
 
 
-def with_host(head: Head, host: bytes) -> bytes:
-    """The head with another Host header, at the end of the header section's first line."""
-    return _rebuilt(head, head.start, _FOR_THE_PROXY | {b"host"}, b"Host: " + host)
+def with_host(head: Head, host: bytes) -> Head:
+    """The head with another Host header, first in its section."""
+    return _rebuilt(head, head.start, _HOST_TOO, (b"Host", host))
 
 
-def _rebuilt(head: Head, start: bytes, dropped: frozenset[bytes], extra: bytes) -> bytes:
+def _rebuilt(
+    head: Head, start: bytes, dropped: re.Pattern[bytes], extra: tuple[bytes, bytes] | None
+) -> Head:
     """A head whose lines are as sent but for the start line, the dropped headers and one more."""
-    lines = head.raw.split(b"\n")
-    ending = b"\r\n" if lines[0].endswith(b"\r") else b"\n"
-    kept = [start + ending.removesuffix(b"\n")]
-    if extra:
-        kept.append(extra + ending.removesuffix(b"\n"))
-    dropping = False
-    for line in lines[1:]:
-        if line[:1] not in (b" ", b"\t"):
-            dropping = line.partition(b":")[0].strip(b" \t").lower() in dropped
-        if not dropping:
-            kept.append(line)
-    return b"\n".join(kept)
+    first, newline, section = head.raw.partition(b"\n")
+    ending = b"\r\n" if first.endswith(b"\r") else newline
+    added = b"%b: %b%b" % (*extra, ending) if extra else b""
+    raw = start + ending + added + dropped.sub(b"", section)
+    headers = [pair for pair in head.headers if not dropped.match(pair[0] + b":\n")]
+    return Head(raw, start, (extra, *headers) if extra else tuple(headers))

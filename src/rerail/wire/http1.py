@@ -187,6 +187,15 @@ class Scanner:
         """Whether the last message is complete and nothing of a next one has come."""
         return self._parsing == self._scan_head and not self._held
 
+    @property
+    def lines_of_broken_chunks(self) -> bytes:
+        """All chunk-size lines so far, where the last one's chunk is not here whole or one is odd.
+
+        They are what a body that breaks off here needs besides its bytes.
+        """
+        inside = self._framing == "chunked" and self._body_left > 0
+        return b"".join(self._lines) if inside or self._odd else b""
+
     def feed(self, data: bytes) -> list[WireEvent]:
         """What these bytes complete, in order."""
         if self._held:
