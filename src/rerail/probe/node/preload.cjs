@@ -4,7 +4,7 @@
  * Clients that read no proxy variables (fetch, http and https before Node 24, agents of their own)
  * all end in `net.Socket.prototype.connect`. The connection is made to the recorder instead, and the
  * first bytes on it are a CONNECT request that asks for no answer: whatever the client writes after
- * it, TLS or not, is meant for the origin. Needs nothing but Node 12 or newer.
+ * it, TLS or not, is meant for the origin. Needs nothing but Node 10 or newer.
  */
 "use strict";
 
@@ -46,7 +46,8 @@ function connectThrough(socket, connect, given) {
   const normalized = Array.isArray(given[0]) ? given[0] : net._normalizeArgs(given);
   const options = normalized[0];
   if (!goesOut(options)) return connect.apply(socket, given);
-  const redirected = Object.assign(normalized.slice(), symbolsOf(normalized));
+  const redirected = normalized.slice();
+  for (const key of Object.getOwnPropertySymbols(normalized)) redirected[key] = normalized[key];
   redirected[0] = Object.assign(Object.create(Object.getPrototypeOf(options)), options, {
     host: recorder.host,
     port: recorder.port,
@@ -57,10 +58,6 @@ function connectThrough(socket, connect, given) {
   const result = connect.call(socket, redirected);
   if (socket._handle) greetFirst(socket._handle._parent || socket._handle, options);
   return result;
-}
-
-function symbolsOf(object) {
-  return Object.fromEntries(Object.getOwnPropertySymbols(object).map((key) => [key, object[key]]));
 }
 
 /** Whether these options lead out of this process: not to a pipe, the recorder or an own server. */
