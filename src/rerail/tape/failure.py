@@ -15,6 +15,7 @@ _CAUSES: Final = {
     errno.ENOENT: ("the folder is not there", "make the folder first"),
     errno.ENOTDIR: ("part of the path is not a folder", "name a path inside a folder"),
     errno.EISDIR: ("it is a folder", "name a file inside it"),
+    errno.EINVAL: ("it is not an ordinary file", "name a file that is not there yet"),
     errno.EACCES: ("permission denied", "record to a folder that you may write to"),
     errno.EPERM: ("permission denied", "record to a folder that you may write to"),
     errno.EROFS: ("the file system is read-only", "record to a folder that you may write to"),

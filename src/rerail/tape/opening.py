@@ -61,7 +61,7 @@ def open_tape_file(path: Path, *, tolerant: bool = False) -> Opened:
         live = being_written(path)
         try:
             return _connect_and_check(path, live=live, tolerant=tolerant)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             # Its writer may just be closing it: the log is gone between one look and the next.
             if not live or not attempts:
                 raise _damaged(path, error) from error
@@ -168,7 +168,9 @@ def _size(path: str) -> int:
 
 def _sqlite(path: Path, query: str) -> sqlite3.Connection:
     address = f"file:{quote(str(path.absolute()))}?{query}"
-    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    return connection
 
 
 def _guard_against_strangers(connection: sqlite3.Connection) -> None:
@@ -185,7 +187,7 @@ def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
     [application] = connection.execute("PRAGMA application_id").fetchone()
     [version] = connection.execute("PRAGMA user_version").fetchone()
     schema = connection.execute("SELECT sql FROM sqlite_schema ORDER BY rowid").fetchall()
-    if not application and not schema:
+    if not schema and application in (0, form.APPLICATION_ID):
         hint = "its recorder ended before anything was kept; record again"
         raise _unreadable(path, "nothing has been recorded on it", hint)
     if application != form.APPLICATION_ID:
@@ -198,8 +200,10 @@ def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
         raise _unreadable(path, "its tables are not those of a tape", REPAIR.format(path))
 
 
-def _damaged(path: Path, error: sqlite3.Error) -> TapeUnreadable:
-    return _unreadable(path, f"it is damaged ({error})", REPAIR.format(path))
+def _damaged(path: Path, error: Exception) -> TapeUnreadable:
+    # A name in the schema that is no text makes SQLite's own message undecodable.
+    said = "malformed database schema" if isinstance(error, UnicodeDecodeError) else str(error)
+    return _unreadable(path, f"it is damaged ({said})", REPAIR.format(path))
 
 
 def _unreadable(path: Path, reason: str, hint: str | None) -> TapeUnreadable:

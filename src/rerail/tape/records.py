@@ -17,7 +17,7 @@ Component = Literal[
     "target", "origin", "recorder", "person",
 ]  # fmt: skip
 Framing = Literal["none", "length", "chunked", "close"]
-BodyEnd = Literal["complete", "cut", "reset", "agent_closed", "timeout"]
+BodyEnd = Literal["complete", "cut", "truncated", "reset", "agent_closed", "timeout"]
 Side = Literal["agent", "origin"]
 
 
@@ -28,7 +28,8 @@ class Body(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kept, chunked framing (RFC 9112 section 7.1) taken off. `chunks` is the table of boundaries and
     arrival times, encoded by `rerail.tape.chunks`. `chunk_lines` is set only when the sender wrote
     its chunk-size lines in another form than plain lower-case hexadecimal (an extension, leading
-    zeros, capitals): all lines, as sent, the last chunk's included, joined. `trailers` is the raw
+    zeros, capitals), or broke off inside a chunk: all lines, as sent, the last chunk's included,
+    joined. `trailers` is the raw
     trailer section, without the empty line that ends it.
     """
 
@@ -182,8 +183,8 @@ class HttpReplyHead(Event, frozen=True, kw_only=True, tag="http.reply.head"):
 class HttpReplyBody(Event, frozen=True, kw_only=True, tag="http.reply.body"):
     """The reply is over: its body, and how it ended.
 
-    `cut` is a connection closed before the framing said so, `reset` a connection reset,
-    `agent_closed` an agent that went away first. `body` holds what had come by then.
+    `cut` is a connection closed before the framing said so, `truncated` the same where TLS ended
+    without its close_notify (RFC 9112 section 9.8), `reset` a connection reset, `agent_closed` an agent that went away first. `body` holds what had come by then.
     """
 
     exchange_id: int

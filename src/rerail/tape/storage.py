@@ -6,6 +6,7 @@ back, so that the finished tape opens anywhere, read-only, with nothing beside i
 """
 
 import contextlib
+import errno
 import os
 import sqlite3
 import stat
@@ -189,14 +190,17 @@ def _claim(path: Path, *, overwrite: bool) -> WriterLock:
 
 def _clear(path: Path) -> None:
     """Remove the tape at `path`, unless someone is writing it."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    if not path.exists():
         remove_companions(path)
         return
-    lock = WriterLock.take(path, descriptor)
-    remove(path)
-    lock.release()
+    if not path.is_file():
+        code = errno.EISDIR if path.is_dir() else errno.EINVAL
+        raise OSError(code, os.strerror(code))
+    lock = WriterLock.take(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+    try:
+        remove(path)
+    finally:
+        lock.release()
 
 
 def _lay_out(connection: sqlite3.Connection) -> None:
