@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -564,3 +565,41 @@ def test_json_documents_have_no_progress_beside_them(simple_tape: Path, rerail: 
         result = rerail("show", simple_tape, *view)
         json.loads(result.out)
         assert result.err == ""
+
+
+def test_a_complaint_that_quotes_a_tape_is_neutralised(make_tape: MakeTape, rerail: Rerail) -> None:
+    tape = make_tape()
+    tape.request(1)
+    tape.event(records.HttpFailed, exchange_id=1, ended="reset", reason="\x1b]0;owned\x07")
+    tape.end()
+    result = rerail("show", tape.path, "r1", "--raw")
+    result.assert_complaint(2, r"r1 has no reply: no reply: \x1b]0;owned\x07")
+
+
+def test_damage_is_told_beside_what_can_be_read(
+    make_tape: MakeTape, rerail: Rerail, tmp_path: Path
+) -> None:
+    tape = make_tape()
+    for exchange in range(1, 301):
+        tape.request(exchange)
+        tape.reply(exchange, [b"reply %d" % exchange])
+    tape.end()
+    with sqlite3.connect(tape.path) as connection:
+        connection.execute("DELETE FROM event WHERE seq = 100")
+        connection.execute("DELETE FROM blob WHERE id = 300")
+    connection.close()
+    result = rerail("show", tape.path)
+    assert result.status == 1
+    assert "holds\t" in result.out
+    assert [row[0] for row in rows(result)][-1] == "r300"
+    assert "event 100" in result.err
+    assert result.err.splitlines()[-1].startswith("hint: see all that is wrong with `rerail verify")
+    whole = rerail("show", tape.path, "r300")
+    assert whole.status == 1
+    assert "HTTP/1.1 200 OK" in whole.out
+    assert "(cannot be shown: there is no content" in whole.out
+    page = rerail("show", tape.path, "r300", "--json")
+    assert page.status == 1
+    assert "there is no content" in page.json["reply_content"]["damage"]
+    assert rerail("show", tape.path, "r299", "--raw").out == "reply 299"
+    assert rerail("show", tape.path, "r300", "--raw").status == 1

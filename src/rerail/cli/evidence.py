@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rerail.cli.facts import chunks_of
+from rerail.errors import NotOnTape, TapeAltered
 from rerail.tape.chunks import Chunk
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape, UnfinishedBody
@@ -78,9 +79,8 @@ def of_reply(tape: Tape, exchange: Exchange) -> Content | None:
 
 def of_message(tape: Tape, message: WsMessage) -> Content:
     """The payload of a WebSocket message or control frame."""
-    return Content(
-        message.size, (), lambda: tape.blob_stream(message.content), digest=message.content
-    )
+    digest = message.content
+    return Content(message.size, (), lambda: _named(tape, digest), digest=digest)
 
 
 def of_event(
@@ -107,12 +107,20 @@ def _of_body(tape: Tape, body: Body, head: Head | None, *, asked_at: int = 0) ->
     return Content(
         body.size,
         chunks_of(body.chunks),
-        lambda: tape.blob_stream(body.digest),
+        lambda: _named(tape, body.digest),
         _header(head, b"content-type"),
         _header(head, b"content-encoding"),
         body.digest,
         asked_at,
     )
+
+
+def _named(tape: Tape, digest: bytes) -> Iterator[bytes]:
+    """A content that an event names: that it is not there is damage, and no wrong question."""
+    try:
+        yield from tape.blob_stream(digest)
+    except NotOnTape as error:
+        raise TapeAltered(error.what, hint=error.hint) from error
 
 
 def _of_half(half: UnfinishedBody, head: Head | None, *, asked_at: int = 0) -> Content:

@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from rerail.cli import raw as raw_bytes
+from rerail.cli.complaint import complain
 from rerail.cli.facts import event_values
 from rerail.cli.follow import follow as follow_tape
 from rerail.cli.listing import overview_values, print_event, print_overview
 from rerail.cli.numbers import Number, check_event, exchanges_of, read_number
 from rerail.cli.outline import Outline, read_outline, readable_events
-from rerail.cli.texts import complain, json_array, json_line, json_text, quantity, say
+from rerail.cli.texts import json_array, json_line, json_text, quantity, say
 from rerail.cli.whole import Page
 from rerail.cli.whole_values import exchange_values, whole_event_values
 from rerail.errors import RerailError, UsageProblem
@@ -157,18 +158,19 @@ def _follow(path: Path, *, as_json: bool) -> int:
     except KeyboardInterrupt:
         return 0
     if left == "lost":
-        complain("the recorder died (run.lost); everything committed by then was shown")
+        complain("the recorder died (run.lost); everything committed by then was shown", None)
     return 0
 
 
 def _tell(tape: Tape, damage: Sequence[RerailError]) -> int:
     """Say on standard error what could not be read; returns the exit status that this makes."""
-    for error in damage[:_DAMAGE_SHOWN]:
-        complain(error.what)
     if not damage:
         return 0
+    lines = [error.what for error in damage[:_DAMAGE_SHOWN]]
     more = len(damage) - _DAMAGE_SHOWN
     if more > 0:
-        complain(f"and {quantity(more, 'more place')}")
-    complain(f"see all that is wrong with `rerail verify {tape.path}`", label="hint")
+        lines.append(f"and {quantity(more, 'more place')}")
+    for line in lines[:-1]:
+        complain(line, None)
+    complain(lines[-1], f"see all that is wrong with `rerail verify {tape.path}`")
     return 1

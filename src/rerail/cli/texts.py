@@ -75,11 +75,6 @@ def say(text: str = "", *, end: str = "\n") -> None:
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding) + end, nl=False)
 
 
-def complain(what: str, *, label: str = "rerail") -> None:
-    """Write a line to standard error."""
-    click.echo(f"{label}: {one_line(what)}", err=True)
-
-
 def grouped(number: int) -> str:
     """`1 234 567`, as ISO 31-0 groups digits; four digits are grouped too."""
     return f"{number:,}".replace(",", " ")

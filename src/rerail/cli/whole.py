@@ -9,7 +9,7 @@ from rerail.cli.facts import ENDS, event_values, words
 from rerail.cli.listing import half_text, row_of
 from rerail.cli.outline import Outline
 from rerail.cli.texts import block, duration, one_line, quantity, say, size_text, styled, utc
-from rerail.errors import NotOnTape, RerailError, TapeAltered
+from rerail.errors import RerailError, TapeAltered
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape, UnfinishedBody
 from rerail.tape.records import (
@@ -104,7 +104,7 @@ class Page:
         partly = " (unfinished)" if event.unfinished else ""
         try:
             said = content.in_one_line(evidence.of_message(self._tape, event))
-        except (TapeAltered, NotOnTape) as error:
+        except TapeAltered as error:
             said = self._damaged(error)
         size = size_text(event.size)
         return f"{event.sender:<6} {event.opcode:<6} {size:>8}  {said}{partly}"
@@ -152,7 +152,7 @@ class Page:
     def _readable(self, found: Content, see_all: str) -> Iterator[str]:
         try:
             yield from content.lines(found, see_all=f"rerail show {self._tape.path} {see_all}")
-        except (TapeAltered, NotOnTape) as error:
+        except TapeAltered as error:
             yield self._damaged(error)
 
     def _damaged(self, error: RerailError) -> str:

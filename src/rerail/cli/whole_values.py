@@ -14,7 +14,7 @@ from rerail.cli.evidence import Content
 from rerail.cli.facts import event_values
 from rerail.cli.listing import row_of, row_values
 from rerail.cli.outline import Outline
-from rerail.errors import NotOnTape, RerailError, TapeAltered
+from rerail.errors import RerailError, TapeAltered
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape
 from rerail.tape.records import Event, TunnelClosed, UnknownEvent, WsMessage
@@ -65,7 +65,7 @@ def _content(found: Content | None, damage: list[RerailError]) -> dict[str, Any]
         return None
     try:
         return content.content_values(found)
-    except (TapeAltered, NotOnTape) as error:
+    except TapeAltered as error:
         damage.append(error)
         return {"size": found.size, "damage": error.what}
 
