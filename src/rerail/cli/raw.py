@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from rerail.cli import evidence
-from rerail.cli.listing import outcome
+from rerail.cli.rows import outcome
 from rerail.cli.texts import for_person, is_safe
 from rerail.errors import NotOnTape, UsageProblem
 from rerail.tape.exchange import Exchange

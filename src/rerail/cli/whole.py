@@ -6,8 +6,9 @@ from typing import Any
 from rerail.cli import content, evidence
 from rerail.cli.evidence import Content
 from rerail.cli.facts import ENDS, event_values, words
-from rerail.cli.listing import half_text, row_of
+from rerail.cli.listing import half_text
 from rerail.cli.outline import Outline
+from rerail.cli.rows import row_of
 from rerail.cli.texts import block, duration, one_line, quantity, say, size_text, styled, utc
 from rerail.errors import RerailError, TapeAltered
 from rerail.tape.exchange import Exchange

@@ -12,8 +12,8 @@ import msgspec
 from rerail.cli import content, evidence
 from rerail.cli.evidence import Content
 from rerail.cli.facts import event_values
-from rerail.cli.listing import row_of, row_values
 from rerail.cli.outline import Outline
+from rerail.cli.rows import row_of, row_values
 from rerail.errors import RerailError, TapeAltered
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape
