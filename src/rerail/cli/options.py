@@ -163,8 +163,3 @@ def reach(
 def log_event(event: "Event") -> None:
     """A line of the `--debug` log: an event as it goes to the tape, credentials replaced."""
     click.echo(f"rerail: {event}", err=True)
-
-
-def quantity(count: int, noun: str) -> str:
-    """`1 exchange`, `2 exchanges`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -14,11 +14,11 @@ from rerail.cli.options import (
     log_event,
     origin_map,
     own_failures_are,
-    quantity,
     reach,
     resolve_map,
     warn_of_secrets,
 )
+from rerail.cli.texts import quantity, size_text
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
 
@@ -144,9 +144,8 @@ def record(
         complain(kept.failed.what, kept.failed.hint)
         return ending.status or FAILED
     if not quiet:
-        shown = click.style(str(kept.tape), fg="cyan")
-        facts = f"{quantity(kept.exchanges, 'exchange')}, {kept.size / 1024:.0f} kB"
-        click.echo(f"rerail: {'kept' if named else 'kept as'} {shown} ({facts})", err=True)
+        facts = f"{quantity(kept.exchanges, 'exchange')}, {size_text(kept.size)}"
+        click.echo(f"rerail: {'kept' if named else 'kept as'} {kept.tape} ({facts})", err=True)
     return ending.status
 
 
