@@ -18,7 +18,6 @@ from rerail.cli.options import (
     resolve_map,
     warn_of_secrets,
 )
-from rerail.cli.texts import quantity, size_text
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
 
@@ -144,6 +143,8 @@ def record(
         complain(kept.failed.what, kept.failed.hint)
         return ending.status or FAILED
     if not quiet:
+        from rerail.cli.texts import quantity, size_text
+
         facts = f"{quantity(kept.exchanges, 'exchange')}, {size_text(kept.size)}"
         click.echo(f"rerail: {'kept' if named else 'kept as'} {kept.tape} ({facts})", err=True)
     return ending.status
