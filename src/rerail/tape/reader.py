@@ -97,7 +97,7 @@ class Tape:
     @property
     def ended(self) -> RunEnded | None:
         """How the run ended, or None where the tape does not say."""
-        last = self.event(self.last_seq)
+        last = self.event(self.last_seq) if self.last_seq else None
         return last if isinstance(last, RunEnded) else None
 
     @property

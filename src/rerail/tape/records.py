@@ -184,7 +184,8 @@ class HttpReplyBody(Event, frozen=True, kw_only=True, tag="http.reply.body"):
     """The reply is over: its body, and how it ended.
 
     `cut` is a connection closed before the framing said so, `truncated` the same where TLS ended
-    without its close_notify (RFC 9112 section 9.8), `reset` a connection reset, `agent_closed` an agent that went away first. `body` holds what had come by then.
+    without its close_notify (RFC 9112 section 9.8), `reset` a connection reset, `agent_closed` an
+    agent that went away first. `body` holds what had come by then.
     """
 
     exchange_id: int
