@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import socket
+import struct
 import tempfile
 import threading
 import traceback
@@ -102,6 +103,31 @@ def _folder_of_nobody() -> Path:
     folder = Path(tempfile.mkdtemp())
     os.chown(folder, NOBODY, NOBODY)
     return folder
+
+
+def run_program(instructions: bytes, audit: int, number: int, *arguments: int) -> int:
+    """What a filter returns for a call, on a machine that does what the kernel would."""
+    words = (*arguments, *[0] * (6 - len(arguments)))
+    call = struct.pack("<IIQ6Q", number, audit, 0, *words)
+    word, at = 0, 0
+    while True:
+        code, when, _, value = struct.unpack_from("=HBBI", instructions, at * 8)
+        at += 1
+        if code == 0x20:
+            word = struct.unpack_from("<I", call, value)[0]
+        elif code == 0x54:
+            word &= value
+        elif code == 0x06:
+            return value
+        else:
+            holds = {0x15: word == value, 0x35: word >= value, 0x45: bool(word & value)}[code]
+            at += when if holds else 0
+
+
+@pytest.fixture(scope="session")
+def run_filter() -> Callable[..., int]:
+    """`run_filter(program, architecture, number, *arguments)` gives the filter's verdict."""
+    return run_program
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from rerail.sandbox import choose, network, ports
 from rerail.sandbox.choose import Unconfined, choose_sandbox, refusal
 from rerail.sandbox.handshake import Handshake
-from rerail.sandbox.levels import Containment
+from rerail.sandbox.levels import UNIX_SOCKET_FILTER, Containment
 from rerail.sandbox.network import NetworkNamespace
 from rerail.sandbox.ports import PortRules
 
@@ -33,12 +33,22 @@ def refusing(monkeypatch: pytest.MonkeyPatch, *kinds: type) -> None:
     monkeypatch.setattr(choose, "refusal", refuse)
 
 
-def test_a_namespace_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watched_namespace_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     refusing(monkeypatch)
     chosen = choose_sandbox()
     assert isinstance(chosen, NetworkNamespace)
     assert chosen.listens_inside
     assert chosen.containment.level == "no network"
+
+
+def test_a_namespace_that_cannot_be_watched_comes_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(["cannot have connections looked at", None])
+    monkeypatch.setattr(choose, "refusal", lambda sandbox: next(answers))
+    chosen = choose_sandbox()
+    assert isinstance(chosen, NetworkNamespace)
+    assert chosen.containment.level == "no network"
+    assert chosen.containment.missing[0].layer == UNIX_SOCKET_FILTER
+    assert chosen.containment.missing[0].why == "cannot have connections looked at"
 
 
 def test_rules_come_next_and_say_why_there_is_no_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +70,7 @@ def test_where_nothing_works_the_command_is_unconfined(monkeypatch: pytest.Monke
 
 def test_a_system_with_no_layer_at_all_is_unconfined(monkeypatch: pytest.MonkeyPatch) -> None:
     refusing(monkeypatch, NetworkNamespace)
-    monkeypatch.setattr(ports.kernel, "is_linux", lambda: False)
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
     assert isinstance(choose_sandbox(), Unconfined)
 
 

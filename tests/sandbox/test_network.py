@@ -169,3 +169,12 @@ def test_a_child_that_dies_before_it_begins_is_noticed() -> None:
     with pytest.raises(SandboxFailed, match="ended before it began"):
         NetworkNamespace().admit(ours, 1)
     ours.close()
+
+
+def test_a_filter_that_is_refused_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(instructions: bytes, machine: object) -> int:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(network.seccomp, "install_supervised", refuse)
+    said = choose.refusal(NetworkNamespace())
+    assert said == "cannot have connections to paths looked at: Operation not permitted (EPERM)"

@@ -6,13 +6,13 @@ from collections.abc import Callable
 import pytest
 
 from rerail.launch.child import Ending
-from rerail.sandbox import landlock, ports, sockets
+from rerail.sandbox import landlock, machine, ports
 from rerail.sandbox.levels import NETWORK_NAMESPACE, SOCKET_FILTER, TCP_RULES
 from rerail.sandbox.ports import PortRules
 
 Run = Callable[..., tuple[Ending, str]]
 
-EVERYTHING_HERE = landlock.version() >= landlock.TCP_SINCE and sockets.here() is not None
+EVERYTHING_HERE = landlock.version() >= landlock.TCP_SINCE and machine.here() is not None
 needs_both = pytest.mark.skipif(not EVERYTHING_HERE, reason="no Landlock for TCP, or no filter")
 
 ASKS = """
@@ -82,12 +82,12 @@ def test_an_old_kernel_is_not_contained_and_the_reason_is_named(
 
 
 def test_an_unknown_architecture_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ports.sockets, "here", lambda: None)
+    monkeypatch.setattr(ports.machine, "here", lambda: None)
     containment = rules().containment
     assert SOCKET_FILTER not in containment.layers
     assert containment.level == "not contained"
 
 
 def test_a_system_without_these_calls_has_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ports.kernel, "is_linux", lambda: False)
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
     assert rules().containment.layers == ()

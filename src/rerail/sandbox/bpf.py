@@ -12,6 +12,9 @@ ARCHITECTURE: Final = 4
 """Offsets in struct seccomp_data (seccomp(2))."""
 
 ALLOW: Final = 0x7FFF0000
+ASK: Final = 0x7FC00000
+"""The verdict by which a call waits until a supervisor has decided (seccomp_unotify(2))."""
+
 _ERRNO: Final = 0x00050000
 
 _LOAD_WORD: Final = 0x20
@@ -22,9 +25,9 @@ _JUMP_IF_ANY_BIT: Final = 0x45
 _RETURN: Final = 0x06
 
 
-def argument(index: int) -> int:
-    """Where the low half of an argument is on a little-endian machine."""
-    return 16 + 8 * index
+def argument(index: int, *, high: bool = False) -> int:
+    """Where a half of an argument, the low one or the high, is on a little-endian machine."""
+    return 16 + 8 * index + 4 * high
 
 
 def refuse(errno: int) -> int:

@@ -64,7 +64,11 @@ def choose_sandbox() -> Sandbox:
         from rerail.sandbox.ports import PortRules
     except (ImportError, AttributeError):
         return Unconfined("this system has no such thing")
-    namespace = NetworkNamespace()
+    watched = NetworkNamespace()
+    why = refusal(watched)
+    if why is None:
+        return watched
+    namespace = NetworkNamespace(unwatched=why)
     why = refusal(namespace)
     if why is None:
         return namespace

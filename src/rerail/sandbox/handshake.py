@@ -14,7 +14,7 @@ from typing import Final
 from rerail.sandbox.levels import SandboxFailed
 
 _FAILED: Final = b"!"
-_SOCKET: Final = b"s"
+_DESCRIPTOR: Final = b"d"
 
 EXEC: Final = "execute the command"
 """The step that is not the sandbox's."""
@@ -54,18 +54,18 @@ class Handshake:
         if said != word:
             raise self._failure(said)
 
-    def send_socket(self, sock: socket.socket) -> None:
-        """Hand a socket over (SCM_RIGHTS, unix(7))."""
-        socket.send_fds(self._end, [_SOCKET], [sock.fileno()])
+    def send_descriptor(self, descriptor: int) -> None:
+        """Hand an open file over (SCM_RIGHTS, unix(7))."""
+        socket.send_fds(self._end, [_DESCRIPTOR], [descriptor])
 
-    def receive_socket(self) -> socket.socket:
-        """Take a socket. Raises `SandboxFailed` with what the other side says instead."""
+    def receive_descriptor(self) -> int:
+        """Take an open file. Raises `SandboxFailed` with what the other side says instead."""
         said, descriptors, _, _ = socket.recv_fds(self._end, 1, 1)
-        if said != _SOCKET or not descriptors:
+        if said != _DESCRIPTOR or not descriptors:
             raise self._failure(said)
         # The system makes received descriptors inheritable; ours never are (PEP 446).
         os.set_inheritable(descriptors[0], False)
-        return socket.socket(fileno=descriptors[0])
+        return descriptors[0]
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

@@ -13,7 +13,6 @@ CLONE_NEWNET: Final = 0x40000000
 
 PR_SET_NO_NEW_PRIVS: Final = 38
 PR_SET_SECCOMP: Final = 22
-SECCOMP_MODE_FILTER: Final = 2
 
 # From 424 on the numbers are the same on every architecture (asm-generic/unistd.h).
 LANDLOCK_CREATE_RULESET: Final = 444

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from rerail.sandbox import kernel
+from rerail.sandbox import kernel, neighbours, seccomp
 from rerail.sandbox.handshake import Handshake
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
@@ -24,6 +24,8 @@ from rerail.sandbox.levels import (
     MissingLayer,
     SandboxFailed,
 )
+from rerail.sandbox.machine import here
+from rerail.sandbox.watch import Refused, Watch
 
 SIOCGIFFLAGS: Final = 0x8913
 SIOCSIFFLAGS: Final = 0x8914
@@ -37,16 +39,27 @@ class NetworkNamespace:
     """A sandbox whose only way out is a listener on 127.0.0.1 inside it, at a port of our choice.
 
     Every port is free in a new namespace, so the environment can be written before it exists.
+    Services that listen on a path are out of reach too (`neighbours`), save where `unwatched` says
+    why that cannot be.
     """
 
     listens_inside = True
-    containment = Containment(
-        layers=(NETWORK_NAMESPACE,),
-        missing=(
-            MissingLayer(UNIX_SOCKET_FILTER, NOT_YET),
-            MissingLayer(WRITE_RULES, NOT_YET),
-        ),
-    )
+
+    def __init__(self, *, unwatched: str = "") -> None:
+        self._machine = None if unwatched else here()
+        self._watch: Watch | None = None
+        held, missing = [NETWORK_NAMESPACE], [MissingLayer(WRITE_RULES, NOT_YET)]
+        if self._machine is not None:
+            held.append(UNIX_SOCKET_FILTER)
+        else:
+            why = unwatched or "not known for this kind of machine"
+            missing.insert(0, MissingLayer(UNIX_SOCKET_FILTER, why))
+        self.containment = Containment(tuple(held), tuple(missing))
+
+    @property
+    def refused(self) -> list[Refused]:
+        """The connections to services of this machine that the command tried in vain."""
+        return list(self._watch.refused) if self._watch else []
 
     def enter(self, parent: Handshake, port: int) -> None:
         """In the child: make the namespace, listen in it, hand the listener over."""
@@ -57,7 +70,12 @@ class NetworkNamespace:
         with parent.step("bring up the loopback interface"):
             _bring_up_loopback()
         with parent.step(f"listen on port {port} in the namespace"), _listener(port) as listener:
-            parent.send_socket(listener)
+            parent.send_descriptor(listener.fileno())
+        if self._machine is not None:
+            with parent.step("have connections to paths looked at"):
+                asks = seccomp.install_supervised(neighbours.program(self._machine), self._machine)
+                parent.send_descriptor(asks)
+                os.close(asks)
 
     def admit(self, child: Handshake, pid: int) -> socket.socket:
         """In the parent: name the child's users, take its listener. Raises `SandboxFailed`."""
@@ -70,8 +88,15 @@ class NetworkNamespace:
                 hint="start rerail as the user who is to run the command",
             ) from error
         child.say(_MAPPED)
-        listener = child.receive_socket()
+        listener = socket.socket(fileno=child.receive_descriptor())
         listener.setblocking(False)
+        if self._machine is not None:
+            try:
+                self._watch = Watch(child.receive_descriptor(), self._machine)
+            except SandboxFailed:
+                listener.close()
+                raise
+            self._watch.start()
         return listener
 
 

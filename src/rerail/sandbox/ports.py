@@ -6,7 +6,7 @@ starts itself is out of its reach here, which a namespace would allow.
 
 import socket
 
-from rerail.sandbox import kernel, landlock, sockets
+from rerail.sandbox import kernel, landlock, machine, seccomp, sockets
 from rerail.sandbox.handshake import Handshake
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
@@ -27,7 +27,7 @@ class PortRules:
     listens_inside = False
 
     def __init__(self, *, why_no_namespace: str) -> None:
-        self._machine = sockets.here() if kernel.is_linux() else None
+        self._machine = machine.here()
         found = landlock.version() if kernel.is_linux() else 0
         self._rules = found >= landlock.TCP_SINCE
         held: list[Layer] = []
@@ -51,7 +51,7 @@ class PortRules:
                 landlock.allow_only_port(port)
         if self._machine is not None:
             with parent.step("refuse other sockets than TCP"):
-                sockets.install(sockets.program(self._machine))
+                seccomp.install(sockets.program(self._machine))
 
     def admit(self, child: Handshake, pid: int) -> socket.socket | None:
         """In the parent: nothing is to be done."""

@@ -2,17 +2,15 @@
 
 It makes up for what Landlock's TCP rules do not see: UDP, raw and MPTCP sockets, TCP Fast Open,
 sockets made through io_uring, and families like vsock. Cannot look at addresses.
+
+A program for the kernel; `seccomp` puts a process under it.
 """
 
-import ctypes
 import errno
-import platform
-import struct
-from dataclasses import dataclass
 from typing import Final
 
-from rerail.sandbox import kernel
 from rerail.sandbox.bpf import ALLOW, ARCHITECTURE, NUMBER, Program, argument, refuse
+from rerail.sandbox.machine import IO_URING_SETUP, X32_CALLS, Architecture
 
 AF_UNIX: Final = 1
 AF_INET: Final = 2
@@ -23,37 +21,6 @@ SOCK_TYPE_MASK: Final = 0xF
 IPPROTO_TCP: Final = 6
 MSG_FASTOPEN: Final = 0x20000000
 
-IO_URING_SETUP: Final = 425
-X32_CALLS: Final = 0x40000000
-
-
-@dataclass(frozen=True, slots=True)
-class Architecture:
-    """An architecture's name in seccomp_data, its call numbers, and those of its 32-bit programs.
-
-    `foreign` are the calls by which a 32-bit program makes a socket.
-    """
-
-    audit: int
-    socket: int
-    sendto: int
-    sendmsg: int
-    sendmmsg: int
-    foreign: tuple[int, ...]
-    has_x32: bool = False
-
-
-ARCHITECTURES: Final = {
-    "x86_64": Architecture(0xC000003E, 41, 44, 46, 307, foreign=(102, 359), has_x32=True),
-    "aarch64": Architecture(0xC00000B7, 198, 206, 211, 269, foreign=(281,)),
-    "riscv64": Architecture(0xC00000F3, 198, 206, 211, 269, foreign=()),
-}
-
-
-def here() -> Architecture | None:
-    """This machine's architecture, None where its call numbers are not known."""
-    return ARCHITECTURES.get(platform.machine())
-
 
 def program(machine: Architecture) -> bytes:
     """The filter for this architecture."""
@@ -61,8 +28,9 @@ def program(machine: Architecture) -> bytes:
     filter_.load(ARCHITECTURE)
     filter_.when_equal(machine.audit, "native")
     filter_.load(NUMBER)
-    for number in (*machine.foreign, IO_URING_SETUP):
-        filter_.when_equal(number, "refused")
+    for number in (machine.foreign_socket, machine.foreign_multiplexer, IO_URING_SETUP):
+        if number:
+            filter_.when_equal(number, "refused")
     filter_.end(ALLOW)
     filter_.label("native")
     filter_.load(NUMBER)
@@ -105,18 +73,3 @@ def _add_socket_rules(filter_: Program) -> None:
     filter_.end(refuse(errno.EACCES))
     filter_.label("allowed")
     filter_.end(ALLOW)
-
-
-def install(instructions: bytes) -> None:
-    """Put this process and all it starts under the filter. Raises OSError."""
-    kept = ctypes.create_string_buffer(instructions, len(instructions))
-    # struct sock_fprog: the number of instructions, and where they are, aligned like a pointer.
-    header = ctypes.create_string_buffer(
-        struct.pack("@HP", len(instructions) // 8, ctypes.addressof(kept))
-    )
-    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    kernel.prctl(
-        kernel.PR_SET_SECCOMP,
-        kernel.SECCOMP_MODE_FILTER,
-        ctypes.c_void_p(ctypes.addressof(header)),
-    )

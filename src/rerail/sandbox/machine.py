@@ -1,0 +1,77 @@
+"""The numbers by which each architecture calls the same things: data, and which one is here."""
+
+import platform
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """An architecture's name in seccomp_data (linux/audit.h) and its call numbers.
+
+    The `foreign` ones are those of its 32-bit programs: how they make a socket, connect it, send
+    from it; `foreign_multiplexer` is i386's socketcall(2). 0 stands for none.
+    """
+
+    audit: int
+    socket: int
+    connect: int
+    sendto: int
+    sendmsg: int
+    sendmmsg: int
+    seccomp: int
+    foreign_socket: int = 0
+    foreign_connect: int = 0
+    foreign_sendto: int = 0
+    foreign_multiplexer: int = 0
+    has_x32: bool = False
+
+
+ARCHITECTURES: Final = {
+    "x86_64": Architecture(
+        audit=0xC000003E,
+        socket=41,
+        connect=42,
+        sendto=44,
+        sendmsg=46,
+        sendmmsg=307,
+        seccomp=317,
+        foreign_socket=359,
+        foreign_connect=362,
+        foreign_sendto=369,
+        foreign_multiplexer=102,
+        has_x32=True,
+    ),
+    "aarch64": Architecture(
+        audit=0xC00000B7,
+        socket=198,
+        connect=203,
+        sendto=206,
+        sendmsg=211,
+        sendmmsg=269,
+        seccomp=277,
+        foreign_socket=281,
+        foreign_connect=283,
+        foreign_sendto=290,
+    ),
+    "riscv64": Architecture(
+        audit=0xC00000F3,
+        socket=198,
+        connect=203,
+        sendto=206,
+        sendmsg=211,
+        sendmmsg=269,
+        seccomp=277,
+    ),
+}
+
+IO_URING_SETUP: Final = 425
+"""From 424 on the numbers are the same on every architecture (asm-generic/unistd.h)."""
+
+X32_CALLS: Final = 0x40000000
+"""Numbers from here on are those of the x32 variant of x86_64."""
+
+
+def here() -> Architecture | None:
+    """This machine's architecture, None where its numbers are not known."""
+    return ARCHITECTURES.get(platform.machine()) if platform.system() == "Linux" else None

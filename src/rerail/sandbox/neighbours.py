@@ -1,0 +1,142 @@
+"""Services of this machine that listen on a path: a sandboxed process is kept from reaching them.
+
+A socket with a path belongs to the network namespace it was made in, but is found by whoever sees
+the file: a container engine, a message bus or an ssh agent is reached from a fresh namespace. So
+each connect(2) is looked at, and one that leads to a path is refused unless the socket was made in
+the caller's own namespace, which /proc/PID/net/unix lists.
+
+Not a wall against a program that wants to break out: the address is read before the kernel reads it
+again. Datagrams that sendmsg(2) sends to a path are not looked at.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rerail.sandbox.bpf import ALLOW, ARCHITECTURE, ASK, NUMBER, Program, argument, refuse
+from rerail.sandbox.machine import IO_URING_SETUP, X32_CALLS, Architecture
+
+AF_UNIX: Final = 1
+AF_VSOCK: Final = 40
+ADDRESS_SIZE: Final = 110
+"""The size of struct sockaddr_un (unix(7))."""
+
+_SOCKETCALL_CONNECT: Final = 3
+_EACCES, _ENOSYS = 13, 38
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that waits for a decision: whose it is, which, on which architecture, with what."""
+
+    pid: int
+    number: int
+    audit: int
+    arguments: tuple[int, ...]
+
+
+def program(machine: Architecture) -> bytes:
+    """The filter that asks about connect(2) and about sendto(2) with an address.
+
+    vsock, which knows no namespaces, is refused, and so is io_uring, which passes filters by.
+    """
+    filter_ = Program()
+    filter_.load(ARCHITECTURE)
+    filter_.when_equal(machine.audit, "native")
+    filter_.load(NUMBER)
+    filter_.when_equal(IO_URING_SETUP, "absent")
+    if machine.foreign_connect:
+        filter_.when_equal(machine.foreign_connect, "ask")
+        filter_.when_equal(machine.foreign_sendto, "to an address")
+    if machine.foreign_multiplexer:
+        filter_.when_equal(machine.foreign_multiplexer, "multiplexer")
+    filter_.end(ALLOW)
+    filter_.label("native")
+    filter_.load(NUMBER)
+    if machine.has_x32:
+        filter_.when_at_least(X32_CALLS, "absent")
+    filter_.when_equal(machine.connect, "ask")
+    filter_.when_equal(machine.sendto, "to an address")
+    filter_.when_equal(machine.socket, "socket")
+    filter_.when_equal(IO_URING_SETUP, "absent")
+    filter_.end(ALLOW)
+    _add_details(filter_)
+    return filter_.encode()
+
+
+def _add_details(filter_: Program) -> None:
+    filter_.label("to an address")
+    for high in (False, True):
+        filter_.load(argument(4, high=high))
+        filter_.when_any_bit(0xFFFFFFFF, "ask")
+    filter_.end(ALLOW)
+    filter_.label("multiplexer")
+    filter_.load(argument(0))
+    filter_.when_equal(_SOCKETCALL_CONNECT, "ask")
+    filter_.end(ALLOW)
+    filter_.label("socket")
+    filter_.load(argument(0))
+    filter_.when_equal(AF_VSOCK, "refused")
+    filter_.end(ALLOW)
+    filter_.label("ask")
+    filter_.end(ASK)
+    filter_.label("refused")
+    filter_.end(refuse(_EACCES))
+    filter_.label("absent")
+    filter_.end(refuse(_ENOSYS))
+
+
+def address_of(call: Call, machine: Architecture) -> bytes:
+    """The address that a waiting call names, from its process's memory. Raises OSError."""
+    arguments = call.arguments
+    if call.number in (machine.sendto, machine.foreign_sendto):
+        place, size = arguments[4], arguments[5]
+    else:
+        place, size = arguments[1], arguments[2]
+    with (Path("/proc") / str(call.pid) / "mem").open("rb", buffering=0) as memory:
+        if call.audit != machine.audit and call.number == machine.foreign_multiplexer:
+            memory.seek(place)
+            _, place, size = struct.unpack("<3I", memory.read(12))
+        memory.seek(place)
+        return memory.read(min(size & 0xFFFFFFFF, ADDRESS_SIZE)) or b""
+
+
+def path_in(address: bytes) -> str | None:
+    """The path that an address names; None for every other kind of address."""
+    family, rest = address[:2], address[2:]
+    if len(address) < 3 or struct.unpack("=H", family)[0] != AF_UNIX or rest[:1] == b"\0":
+        return None
+    return os.fsdecode(rest.partition(b"\0")[0])
+
+
+def made_inside(pid: int, path: str) -> bool:
+    """Whether the socket at `path`, as process `pid` sees it, is of that process's namespace.
+
+    A path at which there is nothing is nobody's: the kernel may say so itself.
+    """
+    process = Path("/proc") / str(pid)
+    wanted = _identity(process, path)
+    if wanted is None:
+        return True
+    return any(_identity(process, name) == wanted for name in _bound_names(process))
+
+
+def _identity(process: Path, path: str) -> tuple[int, int] | None:
+    start = process / ("root" if path.startswith("/") else "cwd")
+    with suppress(OSError, ValueError):
+        found = (start / path.lstrip("/")).stat()
+        return found.st_dev, found.st_ino
+    return None
+
+
+def _bound_names(process: Path) -> Iterator[str]:
+    """The eighth column is the name that was given to bind(2), and may have spaces (proc(5))."""
+    with suppress(OSError):
+        for line in (process / "net" / "unix").read_bytes().splitlines()[1:]:
+            fields = line.split(maxsplit=7)
+            if len(fields) == 8 and not fields[7].startswith(b"@"):
+                yield os.fsdecode(fields[7])

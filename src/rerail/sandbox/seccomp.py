@@ -1,0 +1,54 @@
+"""Putting a process under a filter program (seccomp(2)), with a supervisor's descriptor or without.
+
+Knows no programs and takes no decisions.
+"""
+
+import ctypes
+import errno
+import struct
+from typing import Final
+
+from rerail.sandbox import kernel
+from rerail.sandbox.machine import Architecture
+
+_MODE_FILTER: Final = 2
+_SET_MODE_FILTER: Final = 1
+_NEW_LISTENER: Final = 1 << 3
+_WAIT_KILLABLE: Final = 1 << 5
+
+
+def install(instructions: bytes) -> None:
+    """Put this process and all it starts under the program. Raises OSError.
+
+    Without privilege that needs no_new_privs, which it sets: sudo will not work below.
+    """
+    program = _Program(instructions)
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    kernel.prctl(kernel.PR_SET_SECCOMP, _MODE_FILTER, program.address)
+
+
+def install_supervised(instructions: bytes, machine: Architecture) -> int:
+    """The same, for a program that asks; returns the descriptor by which a supervisor is asked.
+
+    The process has to have privilege in its user namespace, as one has that made it. A call that
+    waits is not interrupted by signals where the kernel can do that (5.19). Raises OSError.
+    """
+    program = _Program(instructions)
+    try:
+        flags = _NEW_LISTENER | _WAIT_KILLABLE
+        return kernel.syscall(machine.seccomp, _SET_MODE_FILTER, flags, program.address)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    return kernel.syscall(machine.seccomp, _SET_MODE_FILTER, _NEW_LISTENER, program.address)
+
+
+class _Program:
+    """struct sock_fprog in memory, for as long as this lives."""
+
+    def __init__(self, instructions: bytes) -> None:
+        self._kept = ctypes.create_string_buffer(instructions, len(instructions))
+        # The number of instructions, and where they are, aligned like a pointer.
+        header = struct.pack("@HP", len(instructions) // 8, ctypes.addressof(self._kept))
+        self._header = ctypes.create_string_buffer(header, len(header))
+        self.address = ctypes.c_void_p(ctypes.addressof(self._header))

@@ -1,0 +1,123 @@
+"""A watched command: its own sockets work, those of this machine are out of reach."""
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rerail.launch.child import Ending, start
+from rerail.sandbox import choose, watch
+from rerail.sandbox.network import NetworkNamespace
+
+Run = Callable[..., tuple[Ending, str]]
+
+pytestmark = pytest.mark.skipif(
+    choose.refusal(NetworkNamespace()) is not None,
+    reason="this machine allows no watched namespace",
+)
+
+TRIES = """
+import socket, sys
+own = socket.socket(socket.AF_UNIX)
+own.bind("own")
+own.listen()
+def tried(action):
+    try:
+        action()
+        print("reached", end=" ")
+    except OSError as error:
+        print(error.errno, end=" ")
+engine = sys.argv[1]
+tried(lambda: socket.socket(socket.AF_UNIX).connect(engine))
+tried(lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"x", engine))
+tried(lambda: socket.socket(socket.AF_UNIX).connect("own"))
+tried(lambda: socket.socket(socket.AF_UNIX).connect("nothing"))
+tried(lambda: socket.create_connection(("127.0.0.1", 41234), 5))
+"""
+
+
+@pytest.fixture
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service of this machine that every user may reach."""
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / "engine"))
+        (folder / "engine").chmod(0o777)
+        server.listen()
+        yield str(folder / "engine")
+    shutil.rmtree(folder)
+
+
+def test_services_of_this_machine_are_refused_and_everything_else_works(
+    run: Run, python: str, engine: str
+) -> None:
+    ending, text = run(NetworkNamespace(), python, "-c", TRIES, engine)
+    assert (ending, text.split()) == (Ending(0), ["111", "111", "reached", "2", "reached"])
+
+
+def test_without_the_watch_such_a_service_is_reached(run: Run, python: str, engine: str) -> None:
+    """The reason for it all."""
+    unwatched = NetworkNamespace(unwatched="a test")
+    program = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+    assert run(unwatched, python, "-c", program, engine)[0] == Ending(0)
+    assert unwatched.refused == []
+
+
+def test_what_was_refused_is_told(tmp_path: Path, python: str, engine: str) -> None:
+    sandbox = NetworkNamespace()
+    program = "import socket, sys; socket.socket(socket.AF_UNIX).connect_ex(sys.argv[1])"
+    words = [python, "-c", program, engine]
+    environment = {"PATH": os.environ["PATH"]}
+    with start(words, cwd=tmp_path, environment=environment, sandbox=sandbox, port=4321) as child:
+        child.wait()
+        assert [(refused.path, refused.pid) for refused in sandbox.refused] == [(engine, child.pid)]
+        assert child.listener is not None
+        child.listener.close()
+
+
+def test_the_watch_ends_with_the_last_process_under_it(tmp_path: Path, python: str) -> None:
+    sandbox = NetworkNamespace()
+    environment = {"PATH": os.environ["PATH"]}
+    with start(
+        ["true"], cwd=tmp_path, environment=environment, sandbox=sandbox, port=4321
+    ) as child:
+        child.wait()
+        assert child.listener is not None
+        child.listener.close()
+    found = sandbox._watch
+    assert found is not None
+    found.join(10)
+    assert not found._thread.is_alive()
+
+
+def test_a_call_that_cannot_be_read_is_refused(
+    monkeypatch: pytest.MonkeyPatch, run: Run, python: str, engine: str
+) -> None:
+    def unreadable(call: object, machine: object) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(watch, "address_of", unreadable)
+    _, text = run(NetworkNamespace(), python, "-c", TRIES, engine)
+    assert text.split() == ["13"] * 5
+
+
+def test_many_threads_connect_at_once(run: Run, python: str) -> None:
+    program = """
+import socket, threading
+server = socket.create_server(("127.0.0.1", 0), backlog=200)
+reached = []
+def go():
+    with socket.create_connection(server.getsockname(), 20):
+        reached.append(1)
+threads = [threading.Thread(target=go) for _ in range(100)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(reached))
+"""
+    assert run(NetworkNamespace(), python, "-c", program) == (Ending(0), "100\n")
