@@ -21,6 +21,7 @@ from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.waiting import end_of
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Route, Session, Wire
+from rerail.proxy.reverse import Origin, described
 from rerail.proxy.server import LOAD_SECONDS, ProxyServer, loopback_listener
 from rerail.proxy.upstream import Dialer, UpstreamSettings
 from rerail.tape.records import Event
@@ -43,7 +44,7 @@ class RecordSettings(Struct, frozen=True):
     run_id: str = ""
     task_id: str = ""
     upstream: UpstreamSettings = field(default_factory=UpstreamSettings)
-    reverse: Mapping[int, tuple[str, str, int]] = field(default_factory=dict)
+    reverse: Mapping[int, Origin] = field(default_factory=dict)
     overwrite: bool = False
     facts: bool = True
     go_on_unrecorded: bool = False
@@ -64,7 +65,8 @@ class _Recording:
         self._authority = Authority.open_or_create(default_folder(settings.environment))
         self._dialer = Dialer(settings.upstream)
         self._token = secrets.token_urlsafe(18)
-        self._listeners = [(loopback_listener(), Listening(token=self._token))]
+        listening = Listening(token=self._token, others=settings.reverse)
+        self._listeners = [(loopback_listener(), listening)]
         for port, origin in settings.reverse.items():
             self._listeners.append((_reverse_listener(port), Listening(reverse=origin)))
         self._keeping = Keeping(
@@ -88,8 +90,7 @@ class _Recording:
     def _described(self) -> Run:
         settings = self._settings
         capture = {"http": "proxy variables and CA variables", "tls": "intercepted, http/1.1"}
-        for port, (scheme, host, origin_port) in settings.reverse.items():
-            capture[f"reverse {port}"] = f"{scheme}://{host}:{origin_port}"
+        capture |= described(settings.reverse)
         return Run(
             argv=settings.command,
             cwd=settings.cwd,

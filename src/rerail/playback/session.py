@@ -19,6 +19,7 @@ from rerail.playback.stage import LiveCalls, Stage
 from rerail.playback.summary import make_report
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Tap
+from rerail.proxy.reverse import recorded
 from rerail.proxy.server import ProxyServer, free_port, loopback_listener
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.sandbox.choose import Sandbox
@@ -109,6 +110,7 @@ class _Replaying:
         )
         self._command = settings.command or tape.run.argv
         self._cwd = Path(tape.run.cwd) if Path(tape.run.cwd).is_dir() else Path.cwd()
+        self._listening = Listening(token=self._token, others=recorded(tape.run.capture))
 
     def run(self) -> Report:
         child, listeners = self._start_command()
@@ -125,11 +127,11 @@ class _Replaying:
     def _start_command(self) -> tuple[Child, list[Listener]]:
         settings, sandbox = self._settings, self._settings.sandbox
         inside = sandbox is not None and sandbox.listens_inside
-        listeners = [] if inside else [(loopback_listener(), Listening(token=self._token))]
+        listeners = [] if inside else [(loopback_listener(), self._listening)]
         port = free_port() if inside else listeners[0][0].getsockname()[1]
-        recorded = {**self._tape.run.environment, **settings.changed}
+        kept = {**self._tape.run.environment, **settings.changed}
         environment = child_environment(
-            {**dict.fromkeys(STAND_INS, STAND_IN), **settings.environment, **recorded},
+            {**dict.fromkeys(STAND_INS, STAND_IN), **settings.environment, **kept},
             port=port,
             token=self._token,
             process_id=COMMAND,
@@ -140,7 +142,7 @@ class _Replaying:
             ),
         )
         if self._record is not None:
-            self._record.began(self._command, self._cwd, recorded)
+            self._record.began(self._command, self._cwd, kept)
         child = start(
             self._command,
             cwd=self._cwd,
@@ -151,7 +153,7 @@ class _Replaying:
         if self._record is not None:
             self._record.command_started(self._command, self._cwd, child.pid)
         if child.listener is not None:
-            listeners.append((child.listener, Listening(token=self._token)))
+            listeners.append((child.listener, self._listening))
         return child, listeners
 
     async def _serve(self, child: Child, listeners: list[Listener]) -> Ending:

@@ -11,7 +11,8 @@ from typing import Final, Self
 
 from rerail.proxy.answers import NOT_OURS, caller, refusal
 from rerail.proxy.channel import Channel
-from rerail.proxy.handler import OriginUnreachable, Route, Service, Session
+from rerail.proxy.handler import Listening, OriginUnreachable, Route, Service, Session
+from rerail.proxy.reverse import Origin, meant
 from rerail.wire.forms import DEFAULT_PORTS, split_absolute, split_authority, with_host, with_target
 from rerail.wire.http1 import Head, HeadSeen, RequestScanner, WireEvent, request_line
 
@@ -38,11 +39,13 @@ class Forward:
         self._ended = False
 
     @classmethod
-    def proxied(cls, connection_id: int, token: str, service: Service, channel: Channel) -> Self:
+    def proxied(
+        cls, connection_id: int, listening: Listening, service: Service, channel: Channel
+    ) -> Self:
         """Absolute-form requests to the proxy port (RFC 9112 section 3.2.2)."""
 
         def locate(head: Head) -> Located:
-            process_id = caller(head, token)
+            process_id = caller(head, listening.token)
             if process_id is None:
                 return NOT_OURS
             target = request_line(head).target
@@ -56,20 +59,27 @@ class Forward:
             scheme, host, port, path = absolute
             if not port:
                 return refusal(b"400 Bad Request", "the request's port is no number")
-            return Route(connection_id, scheme, host, port, process_id), with_target(head, path)
+            sent = with_target(head, path)
+            origin = meant(listening.others, host, port)
+            if origin is not None:
+                return _standing_for(Route(connection_id, *origin, process_id), sent)
+            return Route(connection_id, scheme, host, port, process_id), sent
 
         return cls(service, channel, locate)
 
     @classmethod
     def reverse(
-        cls, connection_id: int, origin: tuple[str, str, int], service: Service, channel: Channel
+        cls,
+        connection_id: int,
+        origin: Origin,
+        service: Service,
+        channel: Channel,
+        *,
+        process_id: int = 0,
     ) -> Self:
         """Origin-form requests to a listener that stands for one origin."""
-        scheme, host, port = origin
-        route = Route(connection_id, scheme, host, port)
-        short = port == DEFAULT_PORTS[scheme]
-        name = (route.authority.rpartition(":")[0] if short else route.authority).encode()
-        return cls(service, channel, lambda head: (route, with_host(head, name)))
+        route = Route(connection_id, *origin, process_id)
+        return cls(service, channel, lambda head: _standing_for(route, head))
 
     def received(self, data: bytes) -> None:
         if self._session is not None and self._session.raw:
@@ -152,3 +162,10 @@ class Forward:
         self._drain(head)
         if self._ended and self._switching is None:
             self._session.ended()
+
+
+def _standing_for(route: Route, head: Head) -> tuple[Route, Head]:
+    """A request to a port that stands for an origin, as that origin is to see it."""
+    short = route.port == DEFAULT_PORTS[route.scheme]
+    name = route.authority.rpartition(":")[0] if short else route.authority
+    return route, with_host(head, name.encode())

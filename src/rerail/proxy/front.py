@@ -14,6 +14,7 @@ from rerail.proxy.certs import Authority
 from rerail.proxy.channel import Channel
 from rerail.proxy.forward import Forward
 from rerail.proxy.handler import Listening, OriginUnreachable, Route, Service, Session
+from rerail.proxy.reverse import meant
 from rerail.wire.client_hello import ClientHello, read_client_hello, sniff
 from rerail.wire.forms import split_authority
 from rerail.wire.http1 import HEAD_LIMIT, Head, head_end, parse_head, request_line
@@ -83,8 +84,7 @@ class Front:
             if request_line(head).method == b"CONNECT":
                 await self._tunnel(head)
             else:
-                token = self._listening.token
-                self._hand_over(Forward.proxied(number, token, service, channel))
+                self._hand_over(Forward.proxied(number, self._listening, service, channel))
         except Closed:
             self.channel.close()
 
@@ -118,6 +118,15 @@ class Front:
         if not host or not port:
             self._decline(refusal(b"400 Bad Request", "CONNECT needs host:port"), answers)
             raise Closed
+        origin = meant(self._listening.others, host, port)
+        if origin is not None:
+            if answers:
+                self.channel.write(ESTABLISHED)
+            number, service, channel = self._connection_id, self._service, self.channel
+            self._hand_over(
+                Forward.reverse(number, origin, service, channel, process_id=process_id)
+            )
+            return
         route = Route(self._connection_id, "http", host, port, process_id, tunnel=True)
         session = self._service.session(route, self.channel)
         try:

@@ -5,11 +5,13 @@ behind it differs: a `Service` opens one `Session` for each route, a recording's
 the origin and tells a `Tap` what passed, a replay's session answers from the tape.
 """
 
+from collections.abc import Mapping
 from typing import Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from rerail.proxy.certs import OriginFlaw
+from rerail.proxy.reverse import Origin
 from rerail.tape.records import BodyEnd, Framing, Side
 from rerail.wire.http1 import Head, WireEvent
 
@@ -41,12 +43,13 @@ class Listening(Struct, frozen=True):
     """What a listening port is for.
 
     `token` must stand in the proxy user-info of everything that comes to a proxy port; its user
-    name `p7` says that process 7 sent it. `reverse` is the origin (scheme, host, port) that a
-    reverse listener stands for.
+    name `p7` says that process 7 sent it. `reverse` is the origin that a reverse listener stands
+    for; `others` are the ports of all such listeners, for what comes to them through a proxy port.
     """
 
     token: str = ""
-    reverse: tuple[str, str, int] | None = None
+    reverse: Origin | None = None
+    others: Mapping[int, Origin] = field(default_factory=dict)
 
 
 class OriginUnreachable(Exception):
