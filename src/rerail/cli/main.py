@@ -16,6 +16,7 @@ VERBS: Final = {
     "replay": ("rerail.cli.replay:replay", "Play a tape back to the same or a changed command."),
     "show": ("rerail.cli.show:show", "Look at a tape: summary, exchanges, one exchange whole."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
+    "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
 }
 

@@ -12,6 +12,7 @@ from rerail.cli.options import COMMAND, TakesCommand, kept_variables, reach, res
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from rerail.playback.hold import Hold
     from rerail.playback.report import Report
     from rerail.playback.stage import LiveCalls
 
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
     default="fast",
     show_default=True,
     help="Stream as fast as can be, as recorded, or X times as fast.",
+)
+@click.option(
+    "--pause-at",
+    metavar="N",
+    help="Hold the reply to request N of the replay until Enter: attach a debugger then.",
 )
 @click.option(
     "-e",
@@ -84,6 +90,7 @@ def replay(
     ignored: tuple[str, ...],
     pace: str,
     names: tuple[str, ...],
+    pause_at: str | None,
     output: Path | None,
     resolved: tuple[str, ...],
     force: bool,
@@ -110,6 +117,7 @@ def replay(
         ignore=ignored,
         on_divergence=on_divergence,
         pace=Pace.parse(pace),
+        hold=_hold(pause_at) if pause_at is not None else None,
         live=_live_origins(environment, resolved) if on_divergence == "live" else None,
         sandbox=choose_sandbox(),
     )
@@ -133,6 +141,17 @@ def _newest_tape() -> Path:
             hint="name one, or make one: `rerail record -- COMMAND`",
         )
     return max(tapes, key=lambda tape: tape.stat().st_mtime_ns)
+
+
+def _hold(number: str) -> "Hold":
+    from rerail.playback.hold import Hold
+
+    digits = number.removeprefix("r")
+    if not digits.isdigit() or int(digits) == 0:
+        raise UsageProblem(
+            f"`{number}` is no number of a request", hint="write --pause-at 3 or --pause-at r3"
+        )
+    return Hold(int(digits), lambda text: click.echo(f"rerail: {text}", err=True))
 
 
 def _live_origins(environment: Mapping[str, str], resolved: tuple[str, ...]) -> "LiveCalls":

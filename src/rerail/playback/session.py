@@ -12,6 +12,7 @@ from rerail.clock import RunClock
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.waiting import end_of
+from rerail.playback.hold import Hold
 from rerail.playback.pace import Pace
 from rerail.playback.player import Player, Policy
 from rerail.playback.report import Containment, End, Report
@@ -62,6 +63,7 @@ class ReplaySettings:
     on_divergence: Policy = "stop"
     pace: Pace = field(default_factory=lambda: Pace.parse("fast"))
     live: LiveCalls | None = None
+    hold: Hold | None = None
     sandbox: Sandbox | None = None
 
 
@@ -107,6 +109,7 @@ class _Replaying:
             redactor,
             tap=record.tap if record else None,
             live=settings.live,
+            hold=settings.hold,
         )
         self._command = settings.command or tape.run.argv
         self._cwd = Path(tape.run.cwd) if Path(tape.run.cwd).is_dir() else Path.cwd()

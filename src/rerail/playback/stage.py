@@ -13,6 +13,7 @@ from rerail.compare.body import READ_LIMIT
 from rerail.compare.canon import Request
 from rerail.playback.answers import Answer, GoLive, Served
 from rerail.playback.dialogue import Dialogue
+from rerail.playback.hold import Hold
 from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
 from rerail.playback.player import Player
@@ -54,8 +55,10 @@ class Stage:
         *,
         tap: Tap | None = None,
         live: LiveCalls | None = None,
+        hold: Hold | None = None,
     ) -> None:
         self.player = player
+        self.hold = hold
         self.redactor = redactor
         self.pace = pace
         self.tap = tap
@@ -248,6 +251,18 @@ class PlayedSession:
         self._pump()
 
     def _begin(self, arriving: "_Arriving", answer: Answer) -> None:
+        hold, what = self._stage.hold, arriving.head.start.decode("latin-1")
+        if hold and hold.holds(answer.request, what, lambda: self._let_go(arriving, answer)):
+            self._busy = True
+        else:
+            self._give(arriving, answer)
+
+    def _let_go(self, arriving: "_Arriving", answer: Answer) -> None:
+        self._busy = False
+        self._give(arriving, answer)
+        self._pump()
+
+    def _give(self, arriving: "_Arriving", answer: Answer) -> None:
         if isinstance(answer, GoLive):
             assert self._stage.live is not None
             self._busy = True

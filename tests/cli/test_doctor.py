@@ -1,0 +1,49 @@
+"""`rerail doctor` tries things for real, and says the mend for what does not work."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rerail.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A certificate authority of the test's own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+def test_what_works_is_said_line_by_line(capfd: pytest.CaptureFixture[str]) -> None:
+    status = run(["doctor"])
+    said = capfd.readouterr().out
+    assert "certificate authority" in said and "offline replay" in said and "probes" in said
+    assert status == int("missing " in said)
+
+
+def test_machines_get_the_same_as_json(capfd: pytest.CaptureFixture[str]) -> None:
+    run(["doctor", "--json"])
+    checks = json.loads(capfd.readouterr().out)
+    assert {"name", "state", "detail", "mend"} == set(checks[0])
+    assert {check["state"] for check in checks} <= {"ok", "limited", "missing"}
+
+
+def test_a_broken_trust_setting_is_named_with_its_mend(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/roots.pem")
+    assert run(["doctor"]) == 1
+    said = capfd.readouterr().out
+    assert "SSL_CERT_FILE names `/nowhere/roots.pem`" in said
+    assert "mend: unset SSL_CERT_FILE" in said
+
+
+def test_a_key_that_others_can_read_is_named_with_its_mend(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run(["doctor"])
+    key = next((tmp_path / "data" / "rerail" / "ca").glob("*.pem"))
+    key.chmod(0o644)
+    capfd.readouterr()
+    assert run(["doctor"]) == 1
+    assert "others can read" in capfd.readouterr().out
