@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-from bench.arena import FULL, QUICK, Arena, arena, progress
+from bench.arena import FULL, QUICK, Arena, OriginGone, arena, progress
 from bench.calls import measure as measure_calls
 from bench.contenders import RunFailed
 from bench.figures import Row
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
         for name in names:
             try:
                 rows += MEASUREMENTS[name][0](where)
-            except (RunFailed, OSError) as error:
+            except (RunFailed, OriginGone, OSError) as error:
                 where.note(f"{name} could not be measured: {error}")
     about = _about(where, load_before, monotonic() - begun)
     print(markdown(rows) if options.markdown else plain(rows))

@@ -23,6 +23,10 @@ SCHEMES: Final[tuple[Scheme, ...]] = ("http", "https")
 PEER_FOLDER: Final = ROOT / ".bench" / "mitmproxy"
 
 
+class OriginGone(Exception):
+    """The origin has ended: nothing more can be measured."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Rounds of each measurement, and the seconds of a phase within a round."""
@@ -44,6 +48,7 @@ class Arena:
     """The place, the ways to run a command in it, and what could not be done and why."""
 
     place: Place
+    origin: "subprocess.Popen[str]"
     ports: dict[str, int]
     plan: Plan
     rerail: Rerail
@@ -63,7 +68,9 @@ class Arena:
         return f"{scheme}://localhost:{self.ports[scheme]}"
 
     def origin_requests(self) -> int:
-        """How many model calls the origin has answered so far."""
+        """How many model calls the origin has answered so far. Raises OriginGone."""
+        if (status := self.origin.poll()) is not None:
+            raise OriginGone(f"the origin has ended with status {status}")
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(self.url("http") + "/count", timeout=10) as reply:
             count = json.load(reply)["requests"]
@@ -106,6 +113,8 @@ class Contest:
             if mode == "replaying" and asked and contender.name != "direct":
                 raise RunFailed(f"{asked} requests of a replay reached the origin")
         except (RunFailed, OSError) as error:
+            # Whatever failed because the origin is gone is not the contender's fault.
+            self._arena.origin_requests()
             self._out.add((contender.name, mode))
             self._arena.note(f"{contender.name} is left out of {mode} ({key}): {error}")
             return None
@@ -119,10 +128,10 @@ def arena(plan: Plan) -> Iterator[Arena]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rerail-bench-")))
         (folder / "home").mkdir()
         (folder / "work").mkdir()
-        ports = stack.enter_context(_origin(folder))
+        origin, ports = stack.enter_context(_origin(folder))
         place = Place(folder, folder / "origin-ca.pem")
         peer, version, reason = _peer(place)
-        made = Arena(place, ports, plan, Rerail(place), peer, version)
+        made = Arena(place, origin, ports, plan, Rerail(place), peer, version)
         if reason:
             made.note(f"the peer (mitmproxy) is skipped: {reason}")
         yield made
@@ -137,14 +146,14 @@ def _peer(place: Place) -> tuple[Mitmdump | None, str | None, str]:
 
 
 @contextmanager
-def _origin(folder: Path) -> Iterator[dict[str, int]]:
+def _origin(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", dict[str, int]]]:
     """The origin, which ends when its standard input closes, even if the bench is killed."""
     command = [sys.executable, "-m", "bench.origin", str(folder)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout is not None
         ports: dict[str, int] = json.loads(process.stdout.readline())
-        yield ports
+        yield process, ports
 
 
 def room_for(folder: Path, size: int) -> bool:
