@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rerail.launch import trust
-from rerail.launch.trust import TrustUnreadable, ca_bundle, trusted_roots
+from rerail.launch.trust import TrustUnreadable, ca_bundle, kept_bundle, trusted_roots
 from rerail.testing.ca import CertificateAuthority
 
 OURS = CertificateAuthority("ours").pem
@@ -108,3 +108,40 @@ def test_wgets_own_settings_are_kept(tmp_path: Path, variable: str) -> None:
     lines = ca_bundle(private, OURS, environ).wget.read_text().split("\n")
     assert "tries = 3" in lines
     assert f"ca_certificate = {private}/trust/ca-bundle.pem" in lines
+
+
+def test_a_bundle_is_kept_while_nothing_it_is_made_of_changes(
+    tmp_path: Path, corporate_file: Path
+) -> None:
+    environ = {"SSL_CERT_FILE": str(corporate_file)}
+    first = kept_bundle(tmp_path / "cache", OURS, environ)
+    made = first.bundle.stat().st_mtime_ns
+    assert kept_bundle(tmp_path / "cache", OURS, environ) == first
+    assert first.bundle.stat().st_mtime_ns == made
+    assert first.bundle.read_bytes() == OURS + CORPORATE
+
+
+def test_a_changed_root_or_another_certificate_makes_another_bundle(
+    tmp_path: Path, corporate_file: Path
+) -> None:
+    environ = {"SSL_CERT_FILE": str(corporate_file)}
+    first = kept_bundle(tmp_path / "cache", OURS, environ)
+    corporate_file.write_bytes(CORPORATE + CertificateAuthority("new").pem)
+    second = kept_bundle(tmp_path / "cache", OURS, environ)
+    third = kept_bundle(tmp_path / "cache", CORPORATE, environ)
+    assert len({first.bundle, second.bundle, third.bundle}) == 3
+    assert certificates(second.bundle) == 3
+
+
+def test_a_kept_start_up_file_of_wget_names_the_place_where_the_bundle_is(tmp_path: Path) -> None:
+    files = kept_bundle(tmp_path / "cache", OURS, {})
+    assert f"ca_certificate = {files.bundle}\n" in files.wget.read_text()
+
+
+def test_old_bundles_go_and_nothing_half_made_stays(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    for number in range(trust.KEPT_BUNDLES + 3):
+        kept_bundle(cache, CertificateAuthority(str(number)).pem, {})
+    left = list(cache.iterdir())
+    assert len(left) == trust.KEPT_BUNDLES + 1
+    assert not [folder for folder in left if folder.name.startswith(".making-")]

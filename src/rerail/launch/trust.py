@@ -110,6 +110,8 @@ def kept_bundle(cache: Path, certificate_pem: bytes, environ: Mapping[str, str])
     files = TrustFiles(folder / "trust" / "ca-bundle.pem", folder / "wgetrc")
     if not files.bundle.is_file() or not files.wget.is_file():
         _make(cache, folder, certificate_pem, environ)
+    with suppress(OSError):
+        os.utime(folder)  # one in use is not among the oldest, which go
     return files
 
 
