@@ -17,6 +17,7 @@ class Broken:
 
     containment = Containment()
     listens_inside = False
+    refused = ()
 
     def enter(self, parent: Handshake, port: int) -> None:
         with parent.step("do anything"):

@@ -66,7 +66,7 @@ def test_without_the_watch_such_a_service_is_reached(run: Run, python: str, engi
     unwatched = NetworkNamespace(unwatched="a test")
     program = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
     assert run(unwatched, python, "-c", program, engine)[0] == Ending(0)
-    assert unwatched.refused == []
+    assert unwatched.refused == ()
 
 
 def test_what_was_refused_is_told(tmp_path: Path, python: str, engine: str) -> None:

@@ -123,6 +123,9 @@ class _Replaying:
         if self._record is not None:
             self._record.ended(ending, left)
         notes = [f"pid {pid} ({' '.join(argv)[:200]}) went on after the end" for pid, argv in left]
+        sandbox = self._settings.sandbox
+        tried = {refused.path for refused in sandbox.refused} if sandbox else set()
+        notes += [f"a connection to {path} of this machine was refused" for path in sorted(tried)]
         if str(self._cwd) != self._tape.run.cwd:
             notes.append(f"the recorded folder {self._tape.run.cwd} is not here")
         return self._report(ending, notes)

@@ -18,6 +18,7 @@ from rerail.sandbox.levels import (
     WRITE_RULES,
     Containment,
     MissingLayer,
+    Refused,
     SandboxFailed,
 )
 
@@ -33,6 +34,10 @@ class Sandbox(Protocol):
     def listens_inside(self) -> bool:
         """Whether `admit` gives the recorder's listener; else the caller has one on the port."""
 
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """What the command tried in vain, as far as this sandbox is told of it."""
+
     def enter(self, parent: Handshake, port: int) -> None:
         """In the child, between fork and exec; `port` is the recorder's."""
 
@@ -44,6 +49,7 @@ class Unconfined:
     """No sandbox: the command reaches what it likes, and the report says so."""
 
     listens_inside = False
+    refused: tuple[Refused, ...] = ()
 
     def __init__(self, why: str) -> None:
         layers = (NETWORK_NAMESPACE, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER, WRITE_RULES)

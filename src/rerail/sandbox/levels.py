@@ -20,6 +20,14 @@ class SandboxFailed(UserError):
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """A connection to a service of this machine that was refused: its path, and who tried."""
+
+    path: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
 class Layer:
     """One mechanism, and what it stops."""
 

@@ -22,10 +22,11 @@ from rerail.sandbox.levels import (
     WRITE_RULES,
     Containment,
     MissingLayer,
+    Refused,
     SandboxFailed,
 )
 from rerail.sandbox.machine import here
-from rerail.sandbox.watch import Refused, Watch
+from rerail.sandbox.watch import Watch
 
 SIOCGIFFLAGS: Final = 0x8913
 SIOCSIFFLAGS: Final = 0x8914
@@ -57,9 +58,9 @@ class NetworkNamespace:
         self.containment = Containment(tuple(held), tuple(missing))
 
     @property
-    def refused(self) -> list[Refused]:
+    def refused(self) -> tuple[Refused, ...]:
         """The connections to services of this machine that the command tried in vain."""
-        return list(self._watch.refused) if self._watch else []
+        return tuple(self._watch.refused) if self._watch else ()
 
     def enter(self, parent: Handshake, port: int) -> None:
         """In the child: make the namespace, listen in it, hand the listener over."""

@@ -18,6 +18,7 @@ from rerail.sandbox.levels import (
     Containment,
     Layer,
     MissingLayer,
+    Refused,
 )
 
 
@@ -25,6 +26,7 @@ class PortRules:
     """Landlock's TCP rules and the socket filter, each where the kernel has it."""
 
     listens_inside = False
+    refused: tuple[Refused, ...] = ()
 
     def __init__(self, *, why_no_namespace: str) -> None:
         self._machine = machine.here()

@@ -10,9 +10,9 @@ import select
 import struct
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
+from rerail.sandbox.levels import Refused
 from rerail.sandbox.machine import Architecture
 from rerail.sandbox.neighbours import Call, address_of, made_inside, path_in
 
@@ -22,14 +22,6 @@ _STILL_VALID: Final = 0x40082102
 _GO_ON: Final = 1
 _NOTIFICATION: Final = struct.Struct("=QIIiIQ6Q")
 _RESPONSE: Final = struct.Struct("=QqiI")
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A connection that was refused: the path it led to, and the process that tried."""
-
-    path: str
-    pid: int
 
 
 class Watch:
