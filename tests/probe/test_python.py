@@ -33,7 +33,8 @@ def python(program: str, *arguments: str, env: dict[str, str], executable: str =
 def with_probe(folder: Path | None = None) -> dict[str, str]:
     """An environment with the probe, and a folder that it hides something in."""
     path = [str(paths().python), *([str(folder)] if folder else [])]
-    return {"PATH": os.environ["PATH"], "PYTHONPATH": ":".join(path)}
+    nothing_left = {"PYTHONDONTWRITEBYTECODE": "1"}
+    return {"PATH": os.environ["PATH"], "PYTHONPATH": ":".join(path), **nothing_left}
 
 
 @pytest.mark.parametrize("options", ["{}", "{'trust_env': False}", "{'trust_env': True}"])
