@@ -1,8 +1,12 @@
 """What a miss says, and which paths are alike."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from rerail.compare.misses import path_template
+from rerail.compare.divergence import differences
+from rerail.compare.misses import Miss, explain, path_template
+from rerail.compare.volatile import Rules
 
 
 @pytest.mark.parametrize(
@@ -19,3 +23,20 @@ from rerail.compare.misses import path_template
 )
 def test_identifiers_in_a_path_are_told_from_words(path: str, template: str) -> None:
     assert path_template(path) == template
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        (["a"], "a differs from the nearest recorded request, r1"),
+        (["a", "b"], "a and 1 more place differ from the nearest recorded request, r1"),
+        (["a", "b", "c"], "a and 2 more places differ from the nearest recorded request, r1"),
+    ],
+)
+def test_how_many_places_differ_is_said(
+    make: SimpleNamespace, fields: list[str], text: str
+) -> None:
+    recorded = make.recorded(1, make.request(dict.fromkeys("abc", 1)))
+    request = make.request(dict.fromkeys("abc", 1) | dict.fromkeys(fields, 2))
+    found = tuple(differences(recorded.whole(), request, Rules()))
+    assert explain(Miss("different", request, recorded, found)) == text

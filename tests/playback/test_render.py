@@ -122,3 +122,14 @@ def test_text_that_is_no_unicode_can_be_printed(tape_maker: Maker, ask: Ask) -> 
     player = Player(maker.finish())
     player.answer(ask(b'{"a": "\\ud801"}'))
     assert text(player).encode()
+
+
+def test_there_is_nothing_to_follow_where_nothing_like_it_was_recorded(
+    tape_maker: Maker, ask: Ask
+) -> None:
+    maker = tape_maker()
+    maker.call({"a": 1})
+    player = Player(maker.finish())
+    player.answer(ask({"a": 1}, host="elsewhere.example.com"))
+    assert "the recording has no request to " in text(player)
+    assert "--on-divergence" not in text(player)

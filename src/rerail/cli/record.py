@@ -25,7 +25,20 @@ FAILED = 125
 """The exit status where rerail itself failed, as `env` and `timeout` have it."""
 
 
-@click.command(context_settings=COMMAND_SETTINGS)
+class Record(click.Command):
+    """Wrong options are told apart from an end of the command's with status 2 as well."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            hint = f"`{ctx.command_path} --help` shows the options"
+            problem = UsageProblem(error.format_message(), hint=hint)
+            problem.exit_code = FAILED
+            raise problem from error
+
+
+@click.command(cls=Record, context_settings=COMMAND_SETTINGS)
 @click.option(
     "-o",
     "--output",

@@ -72,7 +72,8 @@ def _different(miss: Miss) -> str:
         return "the recording has no such request"
     more = len(miss.differences) - 1
     others = f" and {more} more {'place' if more == 1 else 'places'}" if more else ""
-    return f"{miss.field}{others} differs from the nearest recorded request, {_id(miss)}"
+    differs = "differ" if more else "differs"
+    return f"{miss.field}{others} {differs} from the nearest recorded request, {_id(miss)}"
 
 
 def _used_up(miss: Miss) -> str:

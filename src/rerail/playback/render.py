@@ -157,7 +157,7 @@ def _commands(report: Report) -> Iterator[str]:
     field = divergence.field if divergence.kind == "different" else ""
     if field and can_be_ignored(field) and divergence.message is None:
         yield f"rerail replay {tape} --ignore {shlex.quote(field)}{command}"
-    if report.on_divergence == "stop":
+    if report.on_divergence == "stop" and divergence.nearest is not None:
         yield f"rerail replay {tape} --on-divergence follow{command}"
 
 
