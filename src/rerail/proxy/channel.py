@@ -14,6 +14,8 @@ from typing import Final, Protocol
 
 READ_SIZE: Final = 1 << 18
 FLUSH_CHECK_SECONDS: Final = 0.005
+FLUSH_CHECKS: Final = 400
+"""How often it is looked whether a peer has read what it is to get before a reset: for 2 s."""
 
 
 class Owner(Protocol):
@@ -139,10 +141,14 @@ class Channel(asyncio.Protocol):
 
     def reset(self) -> None:
         """Drop the connection the hard way, once all is sent: the peer sees a reset (RST)."""
+        self._reset(FLUSH_CHECKS)
+
+    def _reset(self, checks: int) -> None:
         if self.transport is None or self._lost:
             return
-        if self.transport.get_write_buffer_size() and not self.transport.is_closing():
-            asyncio.get_running_loop().call_later(FLUSH_CHECK_SECONDS, self.reset)
+        if checks and self.transport.get_write_buffer_size() and not self.transport.is_closing():
+            loop = asyncio.get_running_loop()
+            loop.call_later(FLUSH_CHECK_SECONDS, self._reset, checks - 1)
             return
         peer = self.transport.get_extra_info("socket")
         if peer is not None:

@@ -20,6 +20,8 @@ from rerail.wire.forms import split_authority
 from rerail.wire.http1 import HEAD_LIMIT, Head, head_end, parse_head, request_line
 
 ORIGIN_FIRST_SECONDS: Final = 0.3
+EARLY_LIMIT: Final = 2 * HEAD_LIMIT
+"""Bytes of an agent that are held while its origin is being reached."""
 HTTP_1: Final = frozenset({b"http/1.1", b"http/1.0"})
 
 
@@ -53,6 +55,8 @@ class Front:
 
     def received(self, data: bytes) -> None:
         self._early += data
+        if len(self._early) > EARLY_LIMIT:
+            self.channel.read_on(False)
         self._changed.set()
 
     def ended(self) -> None:
@@ -101,6 +105,7 @@ class Front:
     def _hand_over(self, owner: "Forward | Session") -> None:
         early, self._early = self._early, b""
         self.channel.owner = owner
+        self.channel.read_on(True)
         if early:
             owner.received(early)
         if self._closed:

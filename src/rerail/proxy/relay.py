@@ -141,6 +141,8 @@ class Relay:
 
     def from_origin(self, data: bytes) -> None:
         """Bytes from the origin."""
+        if self._over:
+            return
         if self._tap.refusal is not None:
             self._stop_unrecorded()
             return
