@@ -24,8 +24,9 @@ def test_times_never_go_back(pairs: list[tuple[int, int]]) -> None:
     assert times == sorted(times)
 
 
-def test_a_table_of_one_chunk_byte_by_byte() -> None:
-    assert encode_chunks([(300, 5_000)]) == bytes([0xAC, 0x02, 0x05])
+def test_a_table_byte_by_byte() -> None:
+    table = bytes([0xAC, 0x02, 0x07, 0x05, 0x80, 0x01])
+    assert encode_chunks([(300, 5_000), (7, 133_999)]) == table
 
 
 def test_a_chunk_of_no_bytes_is_left_out() -> None:

@@ -274,7 +274,7 @@ def test_a_tape_cut_at_any_byte_is_saved_or_refused(
     longest = Path(f"{path}-wal") if which == "lost" else path
     data = longest.read_bytes()
     saved = []
-    for length in [*range(0, len(data), len(data) // 150), len(data)]:
+    for length in [*range(0, len(data), len(data) // 60), len(data)]:
         longest.write_bytes(data[:length])
         saved.append(attempt(path, tmp_path / "new.tape"))
     assert saved == sorted(saved)
@@ -305,7 +305,7 @@ def test_a_tape_with_any_bit_flipped_is_saved_or_refused(
         if not source.exists():
             continue
         good = source.read_bytes()
-        for place in range(0, len(good), len(good) // 120 + 1):
+        for place in range(0, len(good), len(good) // 50 + 1):
             data = bytearray(good)
             data[place] ^= 4
             source.write_bytes(data)

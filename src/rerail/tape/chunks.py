@@ -1,8 +1,9 @@
 """The table of a body's chunks: how large each was and when it came. Pure bytes and numbers.
 
 A chunk is what the sender sent at once, or what one read brought where the sender's boundaries
-cannot be seen. The table is a sequence of unsigned LEB128 numbers, two a chunk: its size in bytes,
-then the microseconds since the chunk before it (for the first: since the run began).
+cannot be seen. The table is a sequence of unsigned LEB128 numbers: first the sizes of all chunks in
+bytes, then for each the microseconds since the one before it (for the first: since the run began).
+Sizes together and times together compress better than turn by turn.
 """
 
 from collections.abc import Iterable
@@ -27,10 +28,11 @@ class Chunk:
 class ChunkTable:
     """Builds a table while the chunks come."""
 
-    __slots__ = ("_at", "_count", "_encoded", "_last", "_size")
+    __slots__ = ("_at", "_count", "_last", "_size", "_sizes", "_times")
 
     def __init__(self) -> None:
-        self._encoded = bytearray()
+        self._sizes = bytearray()
+        self._times = bytearray()
         self._last = 0
         self._size = 0
         self._at = 0
@@ -57,13 +59,13 @@ class ChunkTable:
     def encoded(self) -> bytes:
         """The table of all chunks so far."""
         self._settle()
-        return bytes(self._encoded)
+        return bytes(self._sizes + self._times)
 
     def _settle(self) -> None:
         if self._size:
             now = max(self._at // 1000, self._last)
-            _write_number(self._encoded, self._size)
-            _write_number(self._encoded, now - self._last)
+            _write_number(self._sizes, self._size)
+            _write_number(self._times, now - self._last)
             self._last, self._size = now, 0
 
 
@@ -83,10 +85,11 @@ def decode_chunks(table: bytes) -> list[Chunk]:
     numbers = _read_numbers(table)
     if len(numbers) % 2:
         raise ValueError("a chunk table with a size and no time")
+    count = len(numbers) // 2
     chunks, microseconds = [], 0
-    for index in range(0, len(numbers), 2):
-        microseconds += numbers[index + 1]
-        chunks.append(Chunk(numbers[index], microseconds * 1000))
+    for size, pause in zip(numbers[:count], numbers[count:], strict=True):
+        microseconds += pause
+        chunks.append(Chunk(size, microseconds * 1000))
     return chunks
 
 

@@ -1,22 +1,46 @@
 """The traffic of a made-up agent: the same bytes at every call. For measuring, and for tests.
 
-Fifty turns of one conversation as a chat API sees them: eight tools in every request, a history that
-grows by about 2 kB a turn, streamed replies of thirty server-sent events, heads with the dates and
-random identifiers that real services send. The text is made-up words in the proportions of English.
+Fifty turns of one conversation as a chat API sees them: eight tools in every request, a history
+that grows by about 2 kB a turn, streamed replies of thirty server-sent events, heads with the dates
+and random identifiers that real services send. The text is made-up words in the proportions of English.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypedDict
+
+import zstandard
+
+from rerail.redact.apply import Redactor
+from rerail.tape.records import (
+    Body,
+    Event,
+    Framing,
+    HttpReplyBody,
+    HttpReplyHead,
+    HttpRequest,
+    ProcessEnded,
+    ProcessStarted,
+    RunEnded,
+    RunStarted,
+    Side,
+)
+from rerail.tape.writer import TapeWriter
 
 _START_NS: Final = 1_790_000_000_000_000_000
-_SYLLABLES: Final = (
-    "the re in con ti er an al es or ing de en ate st le men per com pro ter ver is ar on ly"
-    " ment tion ex un able un dis out over mis ted ness ful less ple ger dle ver ket"
-).split()
+_SYLLABLES: Final = """
+    the re in con ti er an al es or ing de en ate st le men per com pro ter ver is ar on ly
+    ment tion ex un able dis out over mis ted ness ful less ple ger dle ket
+"""
 _HOST: Final = "api.openai.com"
+
+
+class _Times(TypedDict):
+    at: int
+    wall: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +215,106 @@ class _Agent:
 
 def _vocabulary(random: Random) -> list[str]:
     """Made-up words, short ones first: the common ones of a language are short."""
-    words = {
-        "".join(random.choices(_SYLLABLES, k=random.choice((1, 2, 2, 3)))) for _ in range(9000)
-    }
+    syllables = _SYLLABLES.split()
+    words = {"".join(random.choices(syllables, k=random.choice((1, 2, 2, 3)))) for _ in range(9000)}
     return sorted(words, key=lambda word: (len(word) // 3, word))[:4000]
+
+
+def limit(conversation: Sequence[Turn]) -> int:
+    """Bytes that `zstd -19` makes of the last request and all replies: what has to be kept."""
+    replies = b"".join(chunk for turn in conversation for chunk, _ in turn.reply)
+    compressor = zstandard.ZstdCompressor(level=19)
+    return len(compressor.compress(conversation[-1].request_body + replies))
+
+
+def record_made_up_agent(conversation: Iterable[Turn], path: Path) -> int:
+    """Record the conversation as the proxy would; returns the size of the closed tape in bytes."""
+    recording = _Recording(TapeWriter.create(path))
+    recording.begin()
+    for number, turn in enumerate(conversation, 1):
+        recording.exchange(number, turn)
+    recording.end()
+    return path.stat().st_size
+
+
+class _Recording:
+    """Writes turns to a tape. The wall clock drifts a little against the run's, as clocks do."""
+
+    def __init__(self, writer: TapeWriter) -> None:
+        self._writer = writer
+        self._redactor = Redactor.create(key=bytes(32))
+        self._drift = 0
+        self._at = 0
+
+    def begin(self) -> None:
+        self._add(
+            RunStarted(
+                **self._times(0),
+                run_id="run-6f1d2c3b4a59",
+                task_id="task-1841",
+                writer="rerail",
+                argv=["python3", "agent.py", "--task", "1841"],
+                cwd="/home/me/project",
+                capture={"http": "proxy variables", "tls": "intercepted"},
+            )
+        )
+        self._add(
+            ProcessStarted(
+                **self._times(1_000_000),
+                component="agent",
+                process_id=1,
+                argv=["python3", "agent.py", "--task", "1841"],
+                cwd="/home/me/project",
+                pid=4711,
+            )
+        )
+
+    def exchange(self, number: int, turn: Turn) -> None:
+        lane = f"POST {_HOST}/v1/chat/completions"
+        body = self._body(number, "agent", lane, [(turn.request_body, turn.at)], "length")
+        request = HttpRequest(
+            **self._times(turn.at),
+            component="agent",
+            exchange_id=number,
+            connection_id=1,
+            scheme="https",
+            host=_HOST,
+            port=443,
+            head=turn.request_head,
+            body=body,
+            process_id=1,
+        )
+        self._add(request)
+        first, last = turn.reply[0][1] - 2_000_000, turn.reply[-1][1]
+        times = self._times(first)
+        head = turn.reply_head
+        self._add(HttpReplyHead(**times, component="origin", exchange_id=number, head=head))
+        body = self._body(number, "origin", lane, turn.reply, "chunked")
+        times = self._times(last)
+        self._add(HttpReplyBody(**times, component="origin", exchange_id=number, body=body))
+
+    def end(self) -> None:
+        self._add(ProcessEnded(**self._times(self._at), component="agent", process_id=1, status=0))
+        self._add(RunEnded(**self._times(self._at), status=0))
+        self._writer.close()
+
+    def _times(self, at: int) -> _Times:
+        self._drift = (self._drift * 31 + at) % 100_003
+        self._at = at + self._drift
+        return {"at": self._at, "wall": _START_NS + self._at + self._drift // 7}
+
+    def _add(self, event: Event) -> None:
+        self._writer.append(self._redactor.record(event))
+
+    def _body(
+        self,
+        number: int,
+        side: Side,
+        lane: str,
+        chunks: Iterable[tuple[bytes, int]],
+        framing: Framing,
+    ) -> Body | None:
+        writer = self._writer.body(exchange_id=number, side=side, lane=f"{lane} {side}")
+        for data, at in chunks:
+            writer.write(self._redactor.body(data), at=at)
+        return writer.finish(framing=framing)
