@@ -15,6 +15,7 @@ from bench.arena import FULL, QUICK, Arena, OriginGone, arena, progress
 from bench.calls import measure as measure_calls
 from bench.contenders import RunFailed
 from bench.figures import Row
+from bench.size import measure as measure_size
 from bench.startup import measure as measure_startup
 from bench.streams import measure_events, measure_large
 from bench.table import document, markdown, plain
@@ -24,6 +25,7 @@ MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
     "startup": (measure_startup, "rerail record -- true, against the peer until it listens"),
     "calls": (measure_calls, "latency and throughput of model calls, recording and replaying"),
     "events": (measure_events, "server-sent events 100 ms apart"),
+    "size": (measure_size, "the tape of a 50-turn agent"),
     "large": (measure_large, "a download and an upload of 1 GiB, and the memory they take"),
 }
 _NOT_QUICK: Final = ("large",)

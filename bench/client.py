@@ -15,7 +15,7 @@ from statistics import median, quantiles
 from time import monotonic_ns
 from typing import Final
 
-from bench.connection import Connection, CountedReply, EventReply, Route, WholeReply
+from bench.connection import ChunkedReply, Connection, CountedReply, EventReply, Route, WholeReply
 from bench.content import block, echo_of, request_body
 from bench.processes import cpu_seconds
 
@@ -168,6 +168,21 @@ async def upload(route: Route, size: int) -> Findings:
     return {"upload_mb_per_second": size / seconds / 1e6}
 
 
+async def agent(route: Route) -> Findings:
+    """The made-up agent's conversation, turn by turn, with the heads that real clients send."""
+    # Loaded here: the other phases are to be as light as a client can be.
+    from rerail.testing.made_up_agent import turns
+
+    connection, count = await Connection.open(route), 0
+    for turn in turns():
+        fields = turn.request_head.split(b"\r\n", 2)[2]
+        head = route.head(b"POST", b"/v1/chat/completions", b"X-Turn: %d\r\n" % count + fields)
+        await connection.exchange(head + turn.request_body, ChunkedReply())
+        count += 1
+    connection.close()
+    return {"turns": count}
+
+
 def watched() -> int:
     """The process whose cost is asked for, or 0."""
     return int(os.environ.get("BENCH_WATCH", "0"))
@@ -190,6 +205,8 @@ async def run(options: argparse.Namespace) -> Findings:
             return findings | await load.throughput(throughput)
         case "stream":
             return await stream(route, count=options.count, every_ms=options.every_ms)
+        case "agent":
+            return await agent(route)
         case "download":
             return await download(route, options.bytes)
         case _:
@@ -199,7 +216,7 @@ async def run(options: argparse.Namespace) -> Findings:
 def parser() -> argparse.ArgumentParser:
     """The client's own command line."""
     options = argparse.ArgumentParser(prog="python -m bench.client", description=__doc__)
-    options.add_argument("phase", choices=("calls", "stream", "download", "upload"))
+    options.add_argument("phase", choices=("calls", "stream", "agent", "download", "upload"))
     options.add_argument("url")
     options.add_argument("--latency-seconds", type=float, default=1.0)
     options.add_argument("--latency-requests", type=int)

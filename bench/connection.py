@@ -122,6 +122,19 @@ class CountedReply:
         return self.size >= self.needed
 
 
+class ChunkedReply:
+    """A chunked reply, thrown away as it comes."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self) -> None:
+        self._end = b""
+
+    def feed(self, data: bytes) -> bool:
+        self._end = (self._end + data)[-len(_LAST_CHUNK) :]
+        return self._end == _LAST_CHUNK
+
+
 class EventReply:
     """A chunked event stream whose events carry the monotonic time at which they were sent.
 

@@ -17,12 +17,15 @@ from urllib.parse import parse_qs, urlsplit
 from bench.connection import BUFFER_BYTES
 from bench.content import block, reply_body
 from rerail.testing.ca import CertificateAuthority
+from rerail.testing.made_up_agent import Turn, turns
 
 _HEAD_END: Final = b"\r\n\r\n"
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_TURN: Final = re.compile(rb"\r\nX-Turn: (\d+)")
 _NUMBER: Final = re.compile(rb'"n": (\d+)')
 _BLOCK: Final = block(16 << 20)
 _PIECE_BYTES: Final = 1 << 16
+_TOKEN_SECONDS: Final = 0.001
 _JSON_HEAD: Final = (
     b"HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\nContent-Type: application/json\r\n"
     b"Server: bench\r\nx-request-id: req_%d\r\nopenai-processing-ms: 12\r\n"
@@ -34,18 +37,19 @@ _EVENTS_HEAD: Final = (
 )
 
 
-class Count:
-    """How many model requests have come in, over all connections."""
+class World:
+    """How many model requests have come in, over all connections; and the agent's whole script."""
 
     def __init__(self) -> None:
         self.requests = 0
+        self.turns = list(turns())
 
 
 class Served(asyncio.Protocol):
     """One connection of the origin."""
 
-    def __init__(self, count: Count) -> None:
-        self._count = count
+    def __init__(self, world: World) -> None:
+        self._world = world
         self._buffer = b""
         self._left = 0
         self._taken = 0
@@ -79,8 +83,11 @@ class Served(asyncio.Protocol):
         method, target, _ = head.split(b" ", 2)
         parts = urlsplit(target.decode("latin-1"))
         query = {name: int(values[0]) for name, values in parse_qs(parts.query).items()}
-        if method == b"POST":
-            self._count.requests += 1
+        if turn := _TURN.search(head):
+            self._world.requests += 1
+            self._start(self._say(self._world.turns[int(turn[1])]))
+        elif method == b"POST":
+            self._world.requests += 1
             number = _NUMBER.search(body)
             assert number is not None
             self._reply(reply_body(int(number[1])))
@@ -89,10 +96,10 @@ class Served(asyncio.Protocol):
         elif parts.path == "/download":
             self._start(self._download(query["bytes"]))
         else:
-            self._reply(json.dumps({"requests": self._count.requests}).encode())
+            self._reply(json.dumps({"requests": self._world.requests}).encode())
 
     def _reply(self, body: bytes) -> None:
-        self._transport.write(_JSON_HEAD % (self._count.requests, len(body)) + body)
+        self._transport.write(_JSON_HEAD % (self._world.requests, len(body)) + body)
 
     def _upload(self, start: int, whole: int) -> None:
         """A body that is counted as it comes, and never held."""
@@ -128,6 +135,13 @@ class Served(asyncio.Protocol):
             await asyncio.sleep(due - loop.time())
         self._transport.write(b"0\r\n\r\n")
 
+    async def _say(self, turn: Turn) -> None:
+        self._transport.write(turn.reply_head)
+        for chunk, _ in turn.reply:
+            self._transport.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+            await asyncio.sleep(_TOKEN_SECONDS)
+        self._transport.write(b"0\r\n\r\n")
+
     async def _download(self, size: int) -> None:
         self._transport.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
@@ -157,8 +171,8 @@ async def serve(folder: Path) -> None:
     authority = CertificateAuthority("rerail bench origin")
     authority.write(folder / "origin-ca.pem")
     context = authority.leaf("localhost", "127.0.0.1").server_context()
-    loop, count = asyncio.get_running_loop(), Count()
-    make: Callable[[], Served] = lambda: Served(count)  # noqa: E731
+    loop, world = asyncio.get_running_loop(), World()
+    make: Callable[[], Served] = lambda: Served(world)  # noqa: E731
     plain = await loop.create_server(make, "127.0.0.1", 0, backlog=512)
     secure = await loop.create_server(make, "127.0.0.1", 0, backlog=512, ssl=context)
     ports = {

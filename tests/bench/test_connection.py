@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.connection import CountedReply, EventReply, Reader, Route, WholeReply
+from bench.connection import ChunkedReply, CountedReply, EventReply, Reader, Route, WholeReply
 from bench.content import echo_of, reply_body, request_body
 
 HEAD = b"HTTP/1.1 200 OK\r\nA: b\r\ncontent-length: 5\r\n\r\n"
@@ -45,6 +45,13 @@ def test_a_counted_reply_counts_its_body_only(piece: int) -> None:
     reader = CountedReply()
     assert fed(reader, HEAD + b"hello", piece)[-1]
     assert reader.size == 5
+
+
+@pytest.mark.parametrize("piece", [1, 4, 1000])
+def test_a_chunked_reply_ends_with_its_last_chunk(piece: int) -> None:
+    content = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"
+    said = fed(ChunkedReply(), content, piece)
+    assert said.index(True) == len(said) - 1
 
 
 @pytest.mark.parametrize("piece", [1, 13, 1000])
