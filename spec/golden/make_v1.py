@@ -1,0 +1,197 @@
+"""Makes the golden tapes of format version 1: `python spec/golden/make_v1.py FOLDER`.
+
+Golden tapes are made once and only added to: what they hold must be readable for ever, so a changed
+writer is no reason to make them anew. The script stays as the account of what is in them.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+
+from rerail.tape.clean import CleanBytes, CleanRecord
+from rerail.tape.reader import Tape
+from rerail.tape.records import (
+    Body,
+    CaptureMissing,
+    ConnectionFailed,
+    Event,
+    HttpFailed,
+    HttpReplyBody,
+    HttpReplyHead,
+    HttpRequest,
+    HttpRequestBody,
+    Parent,
+    ProcessEnded,
+    ProcessStarted,
+    RunEnded,
+    RunStarted,
+    TunnelClosed,
+    TunnelOpened,
+    WsClosed,
+    WsMessage,
+    WsOpened,
+)
+from rerail.tape.writer import TapeWriter
+
+WALL = 1_790_000_000_000_000_000
+ORIGIN = {"connection_id": 1, "scheme": "https", "host": "api.example.com", "port": 443}
+
+
+class Recording:
+    """A writer, and a clock that goes on by 1.234567 ms at each event."""
+
+    def __init__(self, path: Path) -> None:
+        self.writer = TapeWriter.create(path)
+        self.at = 0
+
+    def add(self, kind: type[Event], **fields: object) -> None:
+        self.at += 1_234_567
+        event = kind(at=self.at, wall=WALL + self.at, **fields)
+        self.writer.append(CleanRecord(event))
+
+    def body(self, exchange_id: int, side: str, *chunks: bytes, **how: object) -> Body | None:
+        lane = f"POST api.example.com {side}"
+        writer = self.writer.body(exchange_id=exchange_id, side=side, lane=lane)
+        for chunk in chunks:
+            self.at += 1_000_000
+            writer.write(CleanBytes(chunk), at=self.at)
+        return writer.finish(**how)
+
+    def start(self) -> None:
+        self.add(
+            RunStarted,
+            run_id="run-golden",
+            task_id="task-1",
+            writer="rerail 0.1.0",
+            argv=["python3", "agent.py", "--näme", "ünïcode"],
+            cwd="/home/me/project",
+            environment={"AGENT_MODE": "careful"},
+            capture={"http": "proxy variables"},
+            facts={"user": "me", "timezone": "UTC"},
+            parent=Parent(tape_id="sha256:" + "ab" * 32, step=3, relation="fork"),
+        )
+        argv = ["python3", "agent.py"]
+        self.add(ProcessStarted, process_id=1, argv=argv, cwd="/home/me/project", pid=4711)
+
+    def conversation(self) -> None:
+        """Seventy turns: frames of bodies and of events begin anew within."""
+        history = b"".join(b"turn %d went well; " % number for number in range(400))
+        for turn in range(1, 71):
+            request = b'{"messages": "' + history[: 3000 + 100 * turn] + b'"}'
+            body = self.body(turn, "agent", request, framing="length")
+            head = b"POST /v1/chat HTTP/1.1\r\nHost: api.example.com\r\n\r\n"
+            self.add(HttpRequest, exchange_id=turn, head=head, body=body, process_id=1, **ORIGIN)
+            head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Turn: %d\r\n\r\n" % turn
+            self.add(HttpReplyHead, component="origin", exchange_id=turn, head=head)
+            chunks = [b"data: answer %d.%d\n\n" % (turn, number) for number in range(4)]
+            body = self.body(turn, "origin", *chunks, framing="chunked")
+            self.add(HttpReplyBody, component="origin", exchange_id=turn, body=body)
+
+    def oddities(self) -> None:
+        """Every other kind of event, a large body, an empty content, chunk lines, trailers."""
+        upload = {"exchange_id": 71, "head": b"PUT /file HTTP/1.1\r\n\r\n", "unfinished": True}
+        self.add(HttpRequest, **upload, **ORIGIN)
+        self.add(HttpReplyHead, exchange_id=71, head=b"HTTP/1.1 100 Continue\r\n\r\n")
+        large = [number.to_bytes(4, "big") * 65536 for number in range(40)]
+        body = self.body(71, "agent", *large, framing="chunked", chunk_lines=b"40000;x=y\r\n0\r\n")
+        self.add(HttpRequestBody, exchange_id=71, body=body)
+        self.add(HttpReplyHead, exchange_id=71, head=b"HTTP/1.1 201 Created\r\n\r\n")
+        how = {"framing": "chunked", "trailers": b"Digest: sha-256=abc\r\n"}
+        body = self.body(71, "origin", b"cut here", **how)
+        self.add(HttpReplyBody, exchange_id=71, body=body, ended="cut")
+        self.add(HttpRequest, exchange_id=72, head=b"GET / HTTP/1.1\r\n\r\n", **ORIGIN)
+        self.add(HttpFailed, exchange_id=72, ended="reset", reason="connection reset by peer")
+        self.websocket(73)
+        where = {"host": "git.example.com", "port": 22, "process_id": 1}
+        self.add(TunnelOpened, connection_id=9, why="not HTTP", **where)
+        sent = self.body(0, "agent", b"SSH-2.0-client\r\n", framing="close")
+        received = self.body(0, "origin", b"SSH-2.0-server\r\n", framing="close")
+        self.add(TunnelClosed, connection_id=9, sent=sent, received=received)
+        why = {"phase": "tls", "reason": "certificate expired", "shown": "expired"}
+        self.add(ConnectionFailed, connection_id=10, host="old.example.com", port=443, **why)
+        self.add(CaptureMissing, what="a connection passed by the proxy", detail="10.0.0.1:53")
+
+    def websocket(self, exchange_id: int) -> None:
+        head = b"GET /live HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"
+        self.add(HttpRequest, exchange_id=exchange_id, head=head, **ORIGIN)
+        head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
+        self.add(HttpReplyHead, exchange_id=exchange_id, head=head)
+        self.add(WsOpened, exchange_id=exchange_id, extensions="permessage-deflate")
+        for sender, opcode, data in (
+            ("agent", "text", b"hello"),
+            ("origin", "binary", bytes(range(256))),
+            ("agent", "ping", b""),
+        ):
+            digest = self.writer.blob(CleanBytes(data), lane=f"socket {sender}")
+            about = {"sender": sender, "opcode": opcode, "content": digest, "size": len(data)}
+            self.add(WsMessage, exchange_id=exchange_id, **about)
+        self.add(WsClosed, exchange_id=exchange_id, sender="origin", code=1000, reason="bye")
+
+    def end(self) -> None:
+        self.add(ProcessEnded, process_id=1, status=143, signal=15)
+        self.add(RunEnded, status=143, signal=15)
+        self.writer.close()
+
+
+def make_run(path: Path) -> None:
+    """A finished run with every kind of event."""
+    recording = Recording(path)
+    recording.start()
+    recording.conversation()
+    recording.oddities()
+    recording.end()
+
+
+def make_lost(path: Path, aside: Path) -> None:
+    """What a killed recorder leaves: the tape and its log, a reply half arrived."""
+    recording = Recording(aside / path.name)
+    recording.start()
+    body = recording.body(1, "agent", b'{"question": 1}', framing="length")
+    head = b"POST / HTTP/1.1\r\n\r\n"
+    recording.add(HttpRequest, exchange_id=1, head=head, body=body, **ORIGIN)
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    recording.add(HttpReplyHead, exchange_id=1, head=head)
+    writer = recording.writer.body(exchange_id=1, side="origin")
+    writer.write(CleanBytes(b"data: half of"), at=recording.at)
+    recording.writer.flush()
+    writer.write(CleanBytes(b" an answer"), at=recording.at, continues=True)
+    recording.writer.flush()
+    for suffix in ("", "-wal"):
+        shutil.copyfile(f"{aside / path.name}{suffix}", f"{path}{suffix}")
+        Path(f"{path}{suffix}").chmod(0o644)
+    recording.writer.close()
+
+
+def expected(path: Path) -> bytes:
+    """What a reader must find on a tape, as JSON: bytes are in base 64."""
+    with Tape.open(path) as tape:
+        found = {
+            "id": tape.id,
+            "state": tape.state,
+            "seals": [seal.tree_size for seal in tape.seals()],
+            "contents": sorted(digest.hex() for digest in tape.evidence.digests()),
+            "unfinished": [
+                {"exchange_id": body.exchange_id, "content": body.content(), "chunks": body.chunks}
+                for body in tape.unfinished()
+            ],
+            "events": list(tape.events()),
+        }
+    return msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
+
+
+def main(folder: Path) -> None:
+    """Write the tapes and what is expected of them; nothing that is there is overwritten."""
+    run, lost = folder / "v1-run.tape", folder / "v1-lost.tape"
+    make_run(run)
+    aside = folder / "aside"
+    aside.mkdir()
+    make_lost(lost, aside)
+    shutil.rmtree(aside)
+    for tape in (run, lost):
+        tape.with_suffix(".json").write_bytes(expected(tape))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
