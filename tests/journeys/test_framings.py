@@ -100,7 +100,7 @@ def request(name: str, host: str) -> bytes:
     return head + b"Connection: close\r\n\r\n"
 
 
-Results = dict[str, tuple[str, str]]
+Results = dict[str, list[str]]
 
 
 def test_what_a_client_gets_is_the_same_directly_recorded_and_replayed(
@@ -122,8 +122,14 @@ def test_what_a_client_gets_is_the_same_directly_recorded_and_replayed(
     replayed = [rail.replay(recorded.tape) for _ in range(2)]
     got = json.loads(direct.text)
     assert len(got) == 2 * len(REPLIES)
-    for ran in (recorded, *replayed):
-        assert differing(got, json.loads(ran.text)) == {}
+    different = differing(got, json.loads(recorded.text))
+    assert not different, different
+    for name in (SECURE, PLAIN):
+        # What came of a head that was never complete is on the tape, and is not said again.
+        got[f"half-a-head {name}"][0] = ""
+    for ran in replayed:
+        different = differing(got, json.loads(ran.text))
+        assert not different, different
     assert all(ran.green for ran in replayed), replayed[0].said
     assert rail.reached == 0
 
@@ -139,5 +145,7 @@ def write_cases(path: Path) -> Path:
     return path
 
 
-def differing(one: Results, other: Results) -> dict[str, object]:
-    return {name: (one[name], other[name]) for name in one if one[name] != other[name]}
+def differing(one: Results, other: Results) -> str:
+    """A line for each reply that is not the same: what came, and how it ended."""
+    names = [name for name in one if one[name] != other[name]]
+    return "\n".join(f"{name}: {one[name]} but {other[name]}"[:600] for name in names)

@@ -91,6 +91,21 @@ def test_odd_chunk_lines_and_trailers_come_back_as_sent(tape_maker: Callable[[],
     )
 
 
+def test_a_body_that_broke_off_inside_a_chunk_does_so_again(
+    tape_maker: Callable[[], Any],
+) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.reply(
+        [b"abc", b"de"],
+        head=CHUNKED,
+        framing="close",
+        ended="cut",
+        chunk_lines=b"3\r\n5\r\n",
+    )
+    assert sent(plan_of(maker)) == CHUNKED + b"3\r\nabc\r\n5\r\nde"
+
+
 def test_an_empty_chunked_body_keeps_its_last_chunk(tape_maker: Callable[[], Any]) -> None:
     maker = tape_maker()
     maker.request({"a": 1})
@@ -104,7 +119,7 @@ def test_a_cut_reply_ends_where_it_was_cut(tape_maker: Callable[[], Any]) -> Non
     maker.reply([b"abc", b"de"], head=CHUNKED, framing="close", ended="reset")
     plan = plan_of(maker)
     assert plan.ended == "reset"
-    assert sent(plan) == CHUNKED + b"3\r\nabc\r\n2\r\nde"
+    assert sent(plan) == CHUNKED + b"3\r\nabc\r\n2\r\nde\r\n"
 
 
 def test_a_body_to_the_end_of_the_connection_has_no_framing(
@@ -165,7 +180,7 @@ def test_a_reply_that_the_recorder_did_not_live_to_end_is_cut(
         writer.write(maker.redactor.body(chunk), at=maker.at)
     plan = Script(maker.leave()).plan(number)
     assert plan.ended == "cut"
-    assert sent(plan) == CHUNKED + b"5\r\nfirst\r\n6\r\nsecond"
+    assert sent(plan) == CHUNKED + b"5\r\nfirst\r\n6\r\nsecond\r\n"
 
 
 def test_a_redacted_cookie_is_played_back_in_ascii(tape_maker: Callable[[], Any]) -> None:

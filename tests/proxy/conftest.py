@@ -65,7 +65,7 @@ class Noted:
     def switched_data(self, sender: Side, data: bytes) -> None:
         self.after[sender] += data
 
-    def failed(self, ended: BodyEnd, reason: str) -> None:
+    def failed(self, ended: BodyEnd, reason: str, chunk_lines: bytes = b"") -> None:
         self.ended, self.reason = ended, reason
 
 

@@ -16,7 +16,7 @@ from rerail.proxy.upstream import UpstreamProxy, UpstreamSettings
 from rerail.testing import replies
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.forward_proxy import forward_proxy
-from rerail.testing.origin import CUT, READ, RESET, Origin
+from rerail.testing.origin import CLOSE, CUT, READ, RESET, Origin
 from rerail.testing.replies import serve
 from rerail.testing.websocket import websocket_echo
 
@@ -212,6 +212,34 @@ def test_a_reply_broken_off_reaches_the_agent_broken_off(
     (noted,) = proxy.exchanges()
     assert noted.chunks == [b"twenty bytes of these"]
     assert noted.ended == ("reset" if how is RESET else "cut")
+
+
+@pytest.mark.parametrize(("how", "ended"), [(CUT, "truncated"), (CLOSE, "complete")])
+def test_tls_without_a_goodbye_reaches_the_agent_without_one(
+    proxied: StartProxy,
+    start_origin: StartOrigin,
+    authority: CertificateAuthority,
+    trust: str,
+    how: Any,
+    ended: str,
+) -> None:
+    script = [READ, b"HTTP/1.1 200 OK\r\n\r\nup to the end", 0.05, how]
+    origin = start_origin(script, tls=authority.leaf(NAME))
+    proxy = proxied(overriding(origin, trust_file=trust))
+    context = ssl.create_default_context(cadata=proxy.certificate.decode())
+    tunnel = proxy.tunnel(NAME, 443)
+    seen = b""
+    with context.wrap_socket(tunnel, server_hostname=NAME, suppress_ragged_eofs=False) as agent:
+        agent.sendall(get("/"))
+        broken_off = False
+        try:
+            while piece := agent.recv(65536):
+                seen += piece
+        except ssl.SSLEOFError:
+            broken_off = True
+    assert broken_off == (how is CUT)
+    assert seen.endswith(b"up to the end")
+    assert proxy.exchanges()[0].ended == ended
 
 
 def test_an_origin_that_is_not_there_is_a_502_and_is_told(proxied: StartProxy) -> None:

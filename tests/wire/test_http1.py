@@ -1,5 +1,6 @@
 """The scanner finds where messages end, however the bytes are cut, and never refuses any."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -163,6 +164,23 @@ def test_what_is_no_http_is_handed_on() -> None:
     scanner = ReplyScanner()
     events = scanner.feed(CHUNKED.replace(b"5\r\n", b"zz\r\n"))
     assert isinstance(events[-1], Opaque) and events[-1].why
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (b"5\r\nhello\r\n", b""),
+        (b"5\r\nhel", b"5\r\n"),
+        (b"05\r\nhello\r\n", b"05\r\n"),
+        (b"5\r\nhello\r\nA;x=y\r\n0123", b"5\r\nA;x=y\r\n"),
+    ],
+)
+def test_a_chunk_that_broke_off_keeps_the_size_it_should_have_had(
+    body: bytes, lines: bytes
+) -> None:
+    scanner = ReplyScanner()
+    scanner.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+    assert scanner.lines_of_broken_chunks == lines
 
 
 @given(

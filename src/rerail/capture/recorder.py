@@ -233,7 +233,7 @@ class ExchangeRecord:
         if self._switched is not None:
             self._switched.data(sender, data)
 
-    def failed(self, ended: BodyEnd, reason: str) -> None:
+    def failed(self, ended: BodyEnd, reason: str, chunk_lines: bytes = b"") -> None:
         """The connection ended first: what had come is kept, and how it ended is said."""
         self._recorder.open.discard(self)
         if self._switched is not None:
@@ -246,7 +246,7 @@ class ExchangeRecord:
             else:
                 self._write_request_body(body, ended)
         if self._reply_begun:
-            body = self._finished("origin", self._reply_body, "close")
+            body = self._finished("origin", self._reply_body, "close", chunk_lines)
             self._write_reply_body(body, ended)
             return
         self._recorder.emit(
@@ -276,8 +276,12 @@ class ExchangeRecord:
         trailers: bytes = b"",
     ) -> Body | None:
         if writer is None:
-            if framing != "chunked":
+            if not chunk_lines and not trailers:
                 return None
             # No bytes, but a framing that must come back as it was.
-            writer = self._new_body(side, exact=True)
+            redactor = self._recorder.redactor
+            digest = self._recorder.writer.blob(redactor.body(b""))
+            return Body(
+                digest=digest, size=0, framing=framing, chunk_lines=chunk_lines, trailers=trailers
+            )
         return writer.finish(framing=framing, chunk_lines=chunk_lines, trailers=trailers)
