@@ -21,7 +21,8 @@ from rerail.tape.records import (
     RunEnded,
     RunStarted,
 )
-from rerail.tape.seal import Verification, verify
+from rerail.tape.seal import verify
+from rerail.tape.verification import Verification
 
 
 def verified(path: Path) -> Verification:

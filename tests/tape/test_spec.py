@@ -9,7 +9,7 @@ import pytest
 
 from rerail.tape import form
 from rerail.tape.records import AnyEvent, Body, Event, Parent
-from rerail.tape.seal import Code
+from rerail.tape.verification import Code
 
 SPEC = (Path(__file__).parents[2] / "spec" / "tape.md").read_text("utf-8")
 KINDS = get_args(AnyEvent)

@@ -51,10 +51,12 @@ class WriterLock:
             return False
 
     def release(self) -> None:
-        """Let others have the file. Only after SQLite has closed it."""
-        with _guard:
-            _written_here.pop(self._identity, None)
-        os.close(self._descriptor)
+        """Let others have the file. Only after SQLite has closed it; doing it again is nothing."""
+        if self._descriptor >= 0:
+            with _guard:
+                _written_here.pop(self._identity, None)
+            os.close(self._descriptor)
+            self._descriptor = -1
 
 
 def written_here(path: Path) -> bool:

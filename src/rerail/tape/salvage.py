@@ -18,7 +18,7 @@ from rerail.tape.keeper import Keeper
 from rerail.tape.records import CaptureMissing, Event, RunEnded, RunLost, RunStarted
 from rerail.tape.references import contents_of
 from rerail.tape.storage import Storage
-from rerail.tape.stored import StoredEvents
+from rerail.tape.stored import StoredEvents, Stretch, joined
 
 _UNREADABLE: Final = "part of the tape could not be read"
 _EVENTS_A_COMMIT: Final = 500
@@ -66,43 +66,24 @@ class Salvage:
 
     def _copy_events(self) -> bytes | None:
         """Copy all events that can be read; an end record is given back, to be the last again."""
-        lost: list[int] = []
-        reason = Damaged()
-        for seq, data in self._readable_events():
-            if isinstance(data, Damaged):
-                lost, reason = [*lost, seq], data
+        lost: Stretch | None = None
+        for stretch in map(_readable, self._stored.walk()):
+            if stretch.damage is not None:
+                lost = joined(lost, stretch)
                 continue
-            event = decode(data)
-            self._say_lost(lost, reason, event)
-            lost = []
+            event = decode(stretch.data)
+            self._say_lost(lost, event)
+            lost = None
             if isinstance(event, RunEnded | RunLost):
                 self._last = self._last or event
-                return data
-            self._copy(data, event)
+                return stretch.data
+            self._copy(stretch.data, event)
             if self.events % _EVENTS_A_COMMIT == 0:
                 self._storage.commit()
                 self._storage.begin()
         if self._last is not None:
-            self._say_lost(lost, reason, self._last)
+            self._say_lost(lost, self._last)
         return None
-
-    def _readable_events(self) -> Iterator[tuple[int, bytes | Damaged]]:
-        for seq in range(1, self._count() + 1):
-            try:
-                data = self._stored.read(seq) or b""
-                decode(data)
-            except Damaged as error:
-                yield seq, error
-            except ValueError as error:
-                yield seq, Damaged(str(error))
-            else:
-                yield seq, data
-
-    def _count(self) -> int:
-        try:
-            return self._stored.last()
-        except Damaged:
-            return self._stored.last_found()
 
     def _copy(self, data: bytes, event: Event) -> None:
         self._begin_run(event)
@@ -124,14 +105,13 @@ class Salvage:
         self.events += 1
         self._keeper.event(event, self.events)
 
-    def _say_lost(self, lost: list[int], reason: Damaged, near: Event) -> None:
+    def _say_lost(self, lost: Stretch | None, near: Event) -> None:
         """Put a record in the place of events that cannot be read; its time is that beside it."""
-        if not lost:
+        if lost is None:
             return
-        which = f"events {lost[0]} to {lost[-1]}" if len(lost) > 1 else f"event {lost[0]}"
-        self.lost.append(f"{which} cannot be read: {reason}")
+        self.lost.append(f"{lost.name} cannot be read: {lost.damage}")
         self._begin_run(near)
-        detail = f"{which} of the source: {reason}"
+        detail = f"{lost.name} of the source: {lost.damage}"
         self._add(CaptureMissing(at=near.at, wall=near.wall, what=_UNREADABLE, detail=detail))
 
     def _begin_run(self, event: Event) -> None:
@@ -231,3 +211,13 @@ class Salvage:
             self._add(RunLost(at=last.at, wall=last.wall, reason=reason))
         else:
             self._keep(end, decode(end))
+
+
+def _readable(stretch: Stretch) -> Stretch:
+    """The same, or a stretch that says that its bytes are no event."""
+    try:
+        if stretch.damage is None:
+            decode(stretch.data)
+    except ValueError as error:
+        return Stretch(stretch.first, stretch.last, b"", Damaged(str(error)))
+    return stretch

@@ -4,8 +4,6 @@
 root also kept elsewhere): who rewrites a whole tape and its seals makes another intact one.
 """
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import Literal
 
 from rerail.errors import TapeAltered
@@ -16,85 +14,8 @@ from rerail.tape.merkle import MerkleTree, leaf_hash
 from rerail.tape.reader import Seal, State, Tape
 from rerail.tape.records import Event, RunEnded, RunLost, RunStarted, UnknownEvent
 from rerail.tape.references import Reference, begins_exchange, contents_of, exchange_of
-
-Code = Literal[
-    "file-damaged",
-    "event-missing",
-    "event-unreadable",
-    "event-misplaced",
-    "start-misplaced",
-    "end-missing",
-    "end-misplaced",
-    "seal-malformed",
-    "seal-mismatch",
-    "truncated",
-    "unsealed-tail",
-    "content-missing",
-    "content-altered",
-    "chunks-misfit",
-    "content-unnamed",
-    "body-unfinished",
-    "exchange-unknown",
-    "kind-unknown",
-    "signature-unchecked",
-]
-"""What can be found. Each is explained in `spec/tape.md`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that `verify` has to say. `breaks`: because of it the tape is not intact."""
-
-    code: Code
-    message: str
-    seq: int | None = None
-    breaks: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """The result of `verify`. `sealed` is how many of the `events` a seal covers."""
-
-    path: str
-    run_id: str
-    state: State | None
-    tape_id: str
-    parent: str
-    events: int
-    sealed: int
-    contents: int
-    findings: tuple[Finding, ...]
-    signed: Literal["no", "unchecked"] = "no"
-    anchored: Literal["no"] = "no"
-
-    @property
-    def intact(self) -> bool:
-        """Whether everything that is there agrees with everything else."""
-        return not any(finding.breaks for finding in self.findings)
-
-    def to_dict(self) -> dict[str, object]:
-        """For `--json`."""
-        return {"intact": self.intact, **asdict(self)}
-
-    def to_text(self) -> str:
-        """For people: the verdict, then what was found, the worst first."""
-        worst_first = sorted(self.findings, key=lambda finding: not finding.breaks)
-        return "\n".join(
-            [
-                f"{self.path}: {'intact' if self.intact else 'not intact'}",
-                *(f"  {line}" for line in self._facts()),
-                *(f"  {'✗' if item.breaks else '·'} {item.message}" for item in worst_first),
-            ]
-        )
-
-    def _facts(self) -> Iterator[str]:
-        events = f"{_count(self.events, 'event')}, {self.sealed} sealed"
-        yield f"run {self.run_id}, {events}, {_count(self.contents, 'content')}"
-        if self.parent:
-            yield f"made from {self.parent}"
-        if self.tape_id:
-            yield f"id {self.tape_id}"
-        yield f"signed: {self.signed}, anchored: {self.anchored}"
+from rerail.tape.stored import Stretch
+from rerail.tape.verification import Code, Finding, Verification, counted
 
 
 def verify(tape: Tape) -> Verification:
@@ -120,14 +41,18 @@ class _Verifier:
     def run(self) -> Verification:
         # Step 1, that the file is a tape of a version that can be read, was done by opening it.
         self._read_seals()
-        for seq, data in self._stored_events():
-            self._tree.add(leaf_hash(data))
-            self._check_seals(seq)
-            event = self._decoded(seq, data)
+        self._count_events()
+        for stretch in self._tape.stored.walk():
+            if stretch.damage is not None:
+                self._lose(stretch, stretch.damage)
+                continue
+            self._tree.add(leaf_hash(stretch.data))
+            self._check_seals(stretch.first)
+            event = self._decoded(stretch.first, stretch.data)
             if event is not None:
-                self._check_place(seq, event)
-                self._check_contents(seq, event)
-                self._check_links(seq, event)
+                self._check_place(stretch.first, event)
+                self._check_contents(stretch.first, event)
+                self._check_links(stretch.first, event)
                 self._last = event
         self._check_end()
         self._check_seals_reached()
@@ -137,41 +62,19 @@ class _Verifier:
 
     # Step 2. Events are numbered 1, 2, 3 … without a gap, and each can be read.
 
-    def _stored_events(self) -> Iterator[tuple[int, bytes]]:
-        stored = self._tape.stored
+    def _count_events(self) -> None:
         try:
-            self._events = stored.last()
+            self._events = self._tape.stored.last()
         except Damaged as error:
-            self._lose("file-damaged", f"its events cannot be counted: {error}", None)
-        lost: list[int] = []
-        reason = Damaged()
-        for seq in range(1, self._events + 1):
-            try:
-                data = stored.read(seq) or b""
-            except Damaged as error:
-                if str(error) != str(reason):
-                    self._lose_events(lost, reason)
-                    lost, reason = [], error
-                lost.append(seq)
-                continue
-            yield seq, data
-        self._lose_events(lost, reason)
+            self._readable = False
+            self._find("file-damaged", f"its events cannot be counted: {error}")
 
-    def _lose_events(self, lost: list[int], reason: Damaged) -> None:
-        if not lost:
-            return
-        if isinstance(reason, Missing) and len(lost) == 1:
-            message = f"event {lost[0]} is missing"
-        else:
-            which = f"events {lost[0]} to {lost[-1]}" if len(lost) > 1 else f"event {lost[0]}"
-            message = f"{which} cannot be read: {reason}"
-        code: Code = "event-missing" if isinstance(reason, Missing) else "event-unreadable"
-        self._lose(code, message, lost[0])
-
-    def _lose(self, code: Code, message: str, seq: int | None) -> None:
+    def _lose(self, stretch: Stretch, damage: Damaged) -> None:
         """Some events cannot be read, so no root can be known."""
         self._readable = False
-        self._find(code, message, seq)
+        missing = isinstance(damage, Missing)
+        code: Code = "event-missing" if missing else "event-unreadable"
+        self._find(code, f"{stretch.name} cannot be read: {damage}", stretch.first)
 
     def _decoded(self, seq: int, data: bytes) -> Event | None:
         try:
@@ -197,7 +100,7 @@ class _Verifier:
             message = "unfinished: there is no end record, so truncation cannot be excluded"
             self._find("end-missing", message, breaks=False)
         if self._unknown:
-            message = f"{_count(self._unknown, 'event')} of a kind this version does not know"
+            message = f"{counted(self._unknown, 'event')} of a kind this version does not know"
             self._find("kind-unknown", message, breaks=False)
 
     # Step 4. Each seal's root is the root over that many events (RFC 9162 section 2.1).
@@ -229,11 +132,11 @@ class _Verifier:
             return
         if self._seals:
             missing = self._seals[0].tree_size - self._events
-            message = f"truncated: {_count(missing, 'sealed event')} at the end are missing"
+            message = f"truncated: {counted(missing, 'sealed event')} at the end are missing"
             self._find("truncated", message)
         tail = self._events - self._sealed
         if tail > 0:
-            message = f"the last {_count(tail, 'event')} are not sealed"
+            message = f"the last {counted(tail, 'event')} are not sealed"
             self._find("unsealed-tail", message, self._sealed + 1, breaks=False)
 
     # Step 5. Every content an event names is there, has its digest, and its chunks fit it.
@@ -278,7 +181,7 @@ class _Verifier:
             self._find("file-damaged", f"its contents cannot be listed: {error}")
             return
         if unnamed and self._readable and not self._unknown:
-            message = f"{_count(unnamed, 'content')} that no event names"
+            message = f"{counted(unnamed, 'content')} that no event names"
             self._find("content-unnamed", message, breaks=False)
 
     # Step 6. Every exchange an event belongs to has begun, and what was arriving is said.
@@ -331,7 +234,3 @@ class _Verifier:
         self, code: Code, message: str, seq: int | None = None, *, breaks: bool = True
     ) -> None:
         self._findings.append(Finding(code, message, seq, breaks))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

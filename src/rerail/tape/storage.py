@@ -185,13 +185,14 @@ def _claim(path: Path, *, overwrite: bool) -> WriterLock:
     if not lock.holds(path):
         lock.release()
         raise busy(path)
+    # SQLite would take the log of a tape that was once here for this one's.
+    remove_companions(path)
     return lock
 
 
 def _clear(path: Path) -> None:
     """Remove the tape at `path`, unless someone is writing it."""
     if not path.exists():
-        remove_companions(path)
         return
     if not path.is_file():
         code = errno.EISDIR if path.is_dir() else errno.EINVAL

@@ -4,6 +4,7 @@ Events are read a frame at a time. In a damaged frame all events up to the damag
 """
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,8 @@ _FRAMES_KEPT: Final = 4
 _LARGEST_GAP: Final = 1 << 16
 """Events that may be missing of a tape: a number further off is a stranger's, to keep us busy."""
 
+_ROW_BYTES: Final = 8
+_GAP_AT_MOST: Final = 1 << 20
 _Row = tuple[object, object, object]
 
 
@@ -25,6 +28,29 @@ class _Frame:
 
     events: list[bytes]
     damage: Damaged | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """One event and its bytes; or events `first` to `last` that cannot be read, and why."""
+
+    first: int
+    last: int
+    data: bytes
+    damage: Damaged | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        one = self.first == self.last
+        return f"event {self.first}" if one else f"events {self.first} to {self.last}"
+
+
+def joined(before: Stretch | None, after: Stretch) -> Stretch:
+    """Two neighbouring stretches that cannot be read, as one: the first says why."""
+    if before is None:
+        return after
+    return Stretch(before.first, after.last, b"", before.damage)
 
 
 class StoredEvents:
@@ -38,20 +64,44 @@ class StoredEvents:
         """The number of the last event, 0 if there is none. Raises Damaged."""
         with reading():
             [found] = self._connection.execute("SELECT max(seq) FROM event").fetchone()
-            if not isinstance(found, int):
-                return 0
-            if found > _LARGEST_GAP:
-                [count] = self._connection.execute("SELECT count(*) FROM event").fetchone()
-                if found > count + _LARGEST_GAP:
-                    raise Damaged(f"there are {count} events, and one has the number {found}")
-        return found
+            [pages] = self._connection.execute("PRAGMA page_count").fetchone()
+            [page_size] = self._connection.execute("PRAGMA page_size").fetchone()
+        if found is None:
+            return 0
+        if not isinstance(found, int) or found > pages * page_size // _ROW_BYTES:
+            raise Damaged("the last has a number that cannot be")
+        return max(found, 0)
 
-    def last_found(self) -> int:
+    def walk(self) -> Iterator["Stretch"]:
+        """All events in order, one by one, and between them the stretches that cannot be read."""
+        lost: Stretch | None = None
+        seq, last = 1, self._last_at_most()
+        while seq <= last:
+            try:
+                data = self.read(seq) or b""
+            except Damaged as error:
+                end = min(_end_of_frame(seq), last)
+                lost = Stretch(
+                    lost.first if lost else seq, end, b"", lost.damage if lost else error
+                )
+                seq = end + 1
+                continue
+            if lost is not None:
+                yield lost
+                lost = None
+            yield Stretch(seq, seq, data)
+            seq += 1
+        if lost is not None:
+            yield lost
+
+    def _last_at_most(self) -> int:
         """The last number that can be found, however damaged the table is."""
+        with suppress(Damaged):
+            return self.last()
         found = 0
         with suppress(Damaged), reading():
             for [seq] in self._connection.execute("SELECT seq FROM event ORDER BY seq"):
-                if seq > found + _LARGEST_GAP:
+                if seq > found + _GAP_AT_MOST:
                     break
                 found = seq
         return found
@@ -92,6 +142,11 @@ class StoredEvents:
         except Damaged as error:
             return rows, error
         return rows, None
+
+
+def _end_of_frame(seq: int) -> int:
+    """The number of the last event in the frame of this one."""
+    return seq + -seq % form.EVENTS_PER_FRAME
 
 
 def _undo(first: int, rows: list[_Row], damage: Damaged | None) -> _Frame:
