@@ -2,6 +2,7 @@
 
 import random
 import secrets
+from collections.abc import Callable
 
 from rerail.testing.connection import Connection, Request
 from rerail.testing.origin import Behaviour
@@ -12,11 +13,10 @@ from rerail.testing.replies import (
     content,
     document,
     encoded,
-    event_stream,
+    head,
     interim,
     redirect,
     routes,
-    sink,
     until_close,
 )
 from rerail.testing.websocket import websocket_echo
@@ -25,18 +25,17 @@ CHANCE = random.SystemRandom()
 LARGE = 300_000
 
 
-def anew(make: "type[Reply] | object") -> Reply:
-    """A reply that is made for each request: `make` is called without arguments."""
+def anew(make: Callable[[], Reply]) -> Reply:
+    """A reply that is made for each request."""
 
     def reply(connection: Connection, request: Request) -> None:
-        made: Reply = make()  # type: ignore[operator]
-        made(connection, request)
+        make()(connection, request)
 
     return reply
 
 
 def _page() -> Reply:
-    more = [("X-Request-Id", secrets.token_hex(8)), ("Set-Cookie", f"seen={secrets.token_hex(4)}")]
+    more = [("X-Request-Id", secrets.token_hex(8))]
     return document({"page": secrets.token_hex(CHANCE.randint(10, 200))}, more=more)
 
 
@@ -50,6 +49,8 @@ def _event(text: str) -> bytes:
 
 
 def _upload(connection: Connection, request: Request) -> None:
+    if request.header("expect"):
+        connection.send(head(100))
     for _ in request.blocks():
         pass
     value = {"size": request.body_size, "digest": request.body_sha256, "id": secrets.token_hex(8)}
@@ -72,13 +73,11 @@ def playground() -> Behaviour:
             "/br": _coded("br"),
             "/zstd": _coded("zstd"),
             "/upload": _upload,
-            "/sink": sink,
             "/old": anew(lambda: until_close([secrets.token_bytes(900)], version="HTTP/1.0")),
             "/moved": redirect("/page"),
             "/empty": bodiless(204),
             "/unchanged": bodiless(304),
             "/hinted": interim(103, anew(_page), more=[("Link", "</a.css>; rel=preload")]),
-            "/events": event_stream(5),
             "/talk": anew(
                 lambda: websocket_echo(
                     greeting=[secrets.token_hex(40), secrets.token_bytes(70)], ping=b"are you there"

@@ -10,15 +10,19 @@ from tests.journeys.rail import Rail
 pytestmark = pytest.mark.journey
 
 HOST = "api.example.com"
+Start = Callable[..., Origin]
 
 
-def test_a_base_url_with_proxy_variables_beside_it_is_recorded_once(
-    rail: Rail, start_playground: Callable[..., Origin], free_port: int
+@pytest.mark.parametrize("by_proxy", [True, False], ids=["proxy variables beside it", "no proxy"])
+def test_a_base_url_is_the_origin_that_it_stands_for(
+    rail: Rail, start_playground: Start, free_port: int, by_proxy: bool
 ) -> None:
     rail.resolve(HOST, start_playground(HOST))
     reverse = (f"--listen={free_port}", f"--upstream=https://{HOST}")
     command = rail.python("urllib_agent.py", f"http://127.0.0.1:{free_port}")
-    recorded = rail.there_and_back(*command, options=reverse)
+    deaf = [] if by_proxy else ["env", "-u", "http_proxy", "-u", "HTTP_PROXY", "-u", "all_proxy"]
+    recorded = rail.there_and_back(*deaf, *command, options=reverse)
     requests = [exchange.request for exchange in recorded.exchanges()]
     assert {(asked.scheme, asked.host) for asked in requests if asked} == {("https", HOST)}
+    assert {asked.process_id for asked in requests if asked} == {int(by_proxy)}
     assert len(requests) == recorded.text.count("\n") + 1

@@ -1,4 +1,4 @@
-"""Every framing, byte for byte: what a client gets directly, through a recording, and in a replay."""
+"""Every framing, byte for byte: got directly, through a recording, and in a replay."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Real model SDKs on an unseeded model, recorded and then replayed offline with the model stopped."""
+"""Real model SDKs on an unseeded model, recorded, then replayed with the model stopped."""
 
 from collections.abc import Callable
 

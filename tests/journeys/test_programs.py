@@ -64,15 +64,14 @@ CURL = {
 
 def test_curl(rail: Rail, both: tuple[str, str], need_curl: Need, tmp_path: Path) -> None:
     curl = need_curl("brotli", "zstd")
-    upload = tmp_path / "upload.bin"
-    upload.write_bytes(b"u" * 1_500_000)
+    (tmp_path / "upload.bin").write_bytes(b"u" * 1_500_000)
     lines = []
     for base in both:
         for name, options in CURL.items():
-            words = shlex.split(options.format(upload=upload, base=base))
-            words = [base + word if word.startswith("/") and word != str(upload) else word
-                     for word in words]
-            lines += [f"echo {shlex.quote(name)}", f"echo piped | {shlex.join([curl, '-sS', *words])}"]
+            words = shlex.split(options.format(upload="upload.bin", base=base))
+            words = [base + word if word.startswith("/") else word for word in words]
+            curled = shlex.join([curl, "-sS", *words])
+            lines += [f"echo {shlex.quote(name)}", f"echo piped | {curled}"]
     script = tmp_path / "curls.sh"
     script.write_text("set -e\n" + "\n".join(lines))
     recorded = rail.there_and_back("sh", str(script))
@@ -86,7 +85,8 @@ def test_git_clone_over_https(
     (tmp_path / "served").mkdir()
     make_repository(tmp_path / "served" / "tool.git", {"a.txt": "one\n" * 999, "d/b.txt": "two\n"})
     name = "git.example.com"
-    rail.resolve(name, start_origin(serve(git_backend(tmp_path / "served")), tls=authority.leaf(name)))
+    served = serve(git_backend(tmp_path / "served"))
+    rail.resolve(name, start_origin(served, tls=authority.leaf(name)))
     clone = f"rm -rf clone; git clone -q https://{name}/tool.git clone && "
     look = "git -C clone log --format='%H %s' && cat clone/a.txt clone/d/b.txt"
     recorded = rail.there_and_back("sh", "-c", clone + look)

@@ -1,6 +1,6 @@
 """A client with no HTTP library: sends bytes, and prints as JSON the bytes that came and their end.
 
-`raw_client.py CASES`: a file of [name, host, port, secure, request] with the request in hexadecimal.
+`raw_client.py CASES`: a file of [name, host, port, secure, request], the request in hexadecimal.
 Goes through the proxy of the environment by CONNECT, or, where there is none, to the address
 that ORIGINS names for the host.
 """
@@ -11,6 +11,7 @@ import os
 import socket
 import ssl
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
 proxy = urlsplit(os.environ.get("HTTPS_PROXY", ""))
@@ -54,8 +55,7 @@ def ask(host, port, secure, request):
 
 
 results = {}
-with open(sys.argv[1]) as cases:
-    for name, host, port, secure, request in json.load(cases):
-        received, end = ask(host, port, secure, bytes.fromhex(request))
-        results[name] = [received.decode("latin-1"), end]
+for name, host, port, secure, request in json.loads(Path(sys.argv[1]).read_text()):
+    received, end = ask(host, port, secure, bytes.fromhex(request))
+    results[name] = [received.decode("latin-1"), end]
 print(json.dumps(results, indent=1))
