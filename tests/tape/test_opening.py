@@ -266,3 +266,50 @@ while not done:
 with Tape.open(path) as tape:
     print(tape.state)
 """
+
+
+def half_changed(finished, folder: Path) -> Path:
+    """A tape in the middle of a change that is not committed: file and rollback journal."""
+    folder.mkdir()
+    connection = sqlite3.connect(finished.path, isolation_level=None)
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("BEGIN")
+    for table in ("event", "blob"):
+        connection.execute(f"UPDATE {table} SET size = size + 1")
+    for suffix in ("", "-journal"):
+        shutil.copyfile(f"{finished.path}{suffix}", f"{folder / 'x.tape'}{suffix}")
+    connection.execute("ROLLBACK")
+    connection.close()
+    return folder / "x.tape"
+
+
+def test_a_change_that_was_cut_short_is_undone_elsewhere(finished, tmp_path: Path) -> None:
+    path = half_changed(finished, tmp_path / "half")
+    before = path.read_bytes()
+    with Tape.open(path) as tape:
+        assert tape.last_seq == 11
+        assert len(list(tape.events())) == 11
+    assert path.read_bytes() == before
+
+
+def test_a_journal_cannot_have_another_file_deleted(finished, tmp_path: Path) -> None:
+    path = half_changed(finished, tmp_path / "half")
+    victim = tmp_path / "precious"
+    victim.write_bytes(b"dear to me")
+    name = str(victim).encode()
+    trailer = (0x40000000 // form.SMALL_PAGE_SIZE + 1).to_bytes(4, "big") + name
+    trailer += len(name).to_bytes(4, "big") + sum(name).to_bytes(4, "big")
+    with Path(f"{path}-journal").open("ab") as journal:
+        journal.write(trailer + bytes.fromhex("d9d505f920a163d7"))
+    with Tape.open(path) as tape:
+        assert len(list(tape.events())) == 11
+    assert victim.exists()
+
+
+def test_a_lost_tape_that_cannot_be_copied_is_named(
+    lost: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no such folder"))
+    error = refusal(lost)
+    assert "cannot be copied aside" in error.what
+    assert "TMPDIR" in (error.hint or "")

@@ -12,7 +12,13 @@ from rerail.tape.clean import CleanBytes
 from rerail.tape.damage import Damaged
 from rerail.tape.merkle import leaf_hash, root_of
 from rerail.tape.reader import Tape
-from rerail.tape.records import CaptureMissing, HttpRequest, RunEnded, RunStarted
+from rerail.tape.records import (
+    CaptureMissing,
+    HttpReplyBody,
+    HttpRequest,
+    RunEnded,
+    RunStarted,
+)
 
 
 def change(path: Path, sql: str, *values: object) -> None:
@@ -314,3 +320,21 @@ def test_a_tape_that_is_opened_leaves_no_descriptor_open(finished) -> None:
         with Tape.open(finished.path) as tape:
             list(tape.events())
     assert len(list(descriptors.iterdir())) == before
+
+
+def test_a_body_that_ended_is_a_half_one_until_its_event_is_there(
+    start_run, tmp_path: Path
+) -> None:
+    run = start_run()
+    run.request(1)
+    body = run.writer.body(exchange_id=1, side="origin", lane="lane")
+    body.write(CleanBytes(b"all of it"), at=run.at)
+    said = body.finish(framing="length")
+    assert said is not None
+    with Tape.open(run.left_behind(tmp_path / "before")) as tape:
+        [half] = tape.unfinished()
+        assert half.content() == b"all of it"
+    run.add(HttpReplyBody(at=run.at, wall=run.at, exchange_id=1, body=said))
+    with Tape.open(run.left_behind(tmp_path / "after")) as tape:
+        assert tape.unfinished() == []
+        assert tape.blob(said.digest) == b"all of it"

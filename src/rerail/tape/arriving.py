@@ -5,6 +5,7 @@ whole between two commits never has parts; a large one stays in its parts. Knows
 how long a piece has waited is read from the times that came with it.
 """
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,6 +45,7 @@ class ArrivingBodies:
         self._bodies: dict[int, _Body] = {}
         self._waiting: dict[int, _Body] = {}
         self._waiting_size = 0
+        self._ended: deque[tuple[int, bytes]] = deque()
         self.latest = 0
 
     def begin(self, number: int, exchange_id: int, side: Side, lane: str) -> None:
@@ -67,7 +69,19 @@ class ArrivingBodies:
             self._write_part(body)
 
     def end(self, number: int, digest: bytes) -> None:
-        """The body is complete: its content goes to a blob, or its parts become one."""
+        """The body is complete; it goes on as one that is arriving until it is settled."""
+        self._ended.append((number, digest))
+
+    def settle(self) -> None:
+        """Make contents of the bodies that have ended: together with the event that names them.
+
+        If it were done before, a crash in between would leave a content that nothing tells of.
+        """
+        while self._ended:
+            self._settle(*self._ended.popleft())
+
+    def _settle(self, number: int, digest: bytes) -> None:
+        """The content goes to a blob, or its parts become one."""
         body = self._bodies.pop(number)
         if self._blobs.knows(digest):
             self._forget_waiting(body)

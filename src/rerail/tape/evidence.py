@@ -25,8 +25,10 @@ _PARTS_AT_ONCE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class BlobRow:
-    """Where a content is: in the parts of a body, or in a frame, some of it being the same as in
-    the blob before (`head` bytes at the beginning, `tail` at the end)."""
+    """Where a content is: in the parts of a body, or in a frame.
+
+    In a frame, `head` bytes at the beginning and `tail` at the end are those of the blob before.
+    """
 
     id: int
     size: int

@@ -41,7 +41,8 @@ class Keeper:
             self.describe("writer", event.writer)
 
     def stored_event(self, data: bytes, seq: int) -> None:
-        """Keep an event that is encoded already, its number in it."""
+        """Keep an event that is encoded already, its number in it, and the bodies that it names."""
+        self.bodies.settle()
         if len(data) > form.EVENT_SIZE:
             raise InternalError(f"an event of {len(data)} bytes is larger than a tape may hold")
         if seq == self._frame_first + form.EVENTS_PER_FRAME:
@@ -66,6 +67,7 @@ class Keeper:
 
     def finish(self) -> bytes:
         """Pack what has grown, put down the last seal, and return its root."""
+        self.bodies.settle()
         self.blobs.in_a_hurry = False
         well = self._frame.content + self.blobs.growing <= _PACKED_WELL_AT_MOST
         self._pack_events(well=well)

@@ -22,6 +22,7 @@ from rerail.tape.lock import being_written, written_here
 _MAGIC: Final = b"SQLite format 3\x00"
 _HEADER_SIZE: Final = 100
 _COPIED: Final = ("-wal", "-journal")
+_SUPER_JOURNAL: Final = bytes.fromhex("d9d505f920a163d7")
 _ATTEMPTS: Final = 20
 _PAUSE_SECONDS: Final = 0.01
 
@@ -144,19 +145,35 @@ def _connect(path: Path, *, live: bool) -> Opened:
 
 def _connect_aside(path: Path) -> Opened:
     """Put file and log together in a folder of our own."""
-    folder = Path(tempfile.mkdtemp(prefix="rerail-"))
+    folder = None
     try:
+        folder = Path(tempfile.mkdtemp(prefix="rerail-"))
         copy = folder / "tape"
         shutil.copyfile(path, copy)
         for suffix in _COPIED:
             if _size(f"{path}{suffix}"):
                 shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        _disarm_journal(Path(f"{copy}-journal"))
         return Opened(_sqlite(copy, "mode=rw"), live=False, aside=folder)
     except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        hint = f"make room in {folder.parent}, or set TMPDIR to a folder with room"
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
         reason = f"it cannot be copied aside to be put together with its log ({error.strerror})"
-        raise _unreadable(path, reason, hint) from error
+        raise _unreadable(path, reason, "set TMPDIR to a folder with room for it") from error
+
+
+def _disarm_journal(journal: Path) -> None:
+    """Make SQLite overlook a "super-journal" that a journal names: it may delete that file.
+
+    The name stands at the end, before eight bytes by which it is known (sqlite.org/fileformat2.html
+    has the journal; the trailer is in pager.c). A tape's journal never has one.
+    """
+    if _size(str(journal)) >= len(_SUPER_JOURNAL):
+        with journal.open("r+b") as file:
+            file.seek(-len(_SUPER_JOURNAL), 2)
+            if file.read() == _SUPER_JOURNAL:
+                file.seek(-len(_SUPER_JOURNAL), 2)
+                file.truncate()
 
 
 def _size(path: str) -> int:

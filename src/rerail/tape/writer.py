@@ -32,7 +32,6 @@ _BATCH_BYTES: Final = 4 << 20
 _SLICE: Final = 256 << 10
 _EVENT_COST: Final = 512
 
-
 _ITEMS_A_TURN: Final = 10
 # On one processor with this thread, a loop that has become ready would else wait for the end of the
 # thread's time slice (3 ms at p99; with this 0.6 ms): being let into the interpreter is not enough.
