@@ -26,7 +26,7 @@ from rerail.launch.child import start
 from rerail.sandbox.choose import choose_sandbox
 sandbox = choose_sandbox() if sys.argv[1] == "sandboxed" else None
 with start(
-    sys.argv[2:], cwd=Path.cwd(), environment=dict(os.environ), sandbox=sandbox, port=4321
+    sys.argv[2:], cwd=Path.cwd(), environment=dict(os.environ), sandbox=sandbox, ports=[4321]
 ) as child:
     status = child.wait().status
 print("recorder: over", status, flush=True)

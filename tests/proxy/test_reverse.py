@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rerail.proxy.handler import Listening
-from rerail.proxy.reverse import described, meant, recorded
+from rerail.proxy.reverse import MOST, described, meant, recorded
 from rerail.proxy.upstream import UpstreamSettings
 from rerail.testing import replies
 from rerail.testing.ca import CertificateAuthority
@@ -64,3 +64,7 @@ def test_a_client_that_obeys_proxy_variables_means_the_origin_too(
     assert (route.scheme, route.host, route.port, route.process_id) == (*ORIGIN, 7)
     assert origin.received[0].startswith(b"GET /v1 HTTP/1.1\r\nHost: api.example.com\r\n")
     assert b"Proxy-" not in origin.received[0]
+
+
+def test_no_tape_makes_a_replay_listen_on_every_port() -> None:
+    assert len(recorded({f"reverse {port}": "http://a" for port in range(1, 1000)})) == MOST

@@ -31,9 +31,11 @@ def run_in(sandbox: Sandbox, folder: Path, port: int, *words: str) -> tuple[Endi
     """Run a command in a sandbox; its ending, and what it printed."""
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder)}
     command = ["sh", "-c", 'exec >"$HOME/printed" 2>&1; exec "$@"', "sh", *words]
-    with start(command, cwd=folder, environment=environment, sandbox=sandbox, port=port) as child:
-        if child.listener is not None:
-            _answer(child.listener)
+    with start(
+        command, cwd=folder, environment=environment, sandbox=sandbox, ports=[port]
+    ) as child:
+        for listener in child.listeners:
+            _answer(listener)
         ending = child.wait()
     return ending, (folder / "printed").read_text()
 

@@ -1,6 +1,7 @@
 """The strongest sandbox that can be entered is taken."""
 
 import socket
+from collections.abc import Sequence
 
 import pytest
 
@@ -19,12 +20,12 @@ class Broken:
     listens_inside = False
     refused = ()
 
-    def enter(self, parent: Handshake, port: int) -> None:
+    def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         with parent.step("do anything"):
             raise PermissionError(1, "no")
 
-    def admit(self, child: Handshake, pid: int) -> socket.socket | None:
-        return None
+    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+        return []
 
 
 def refusing(monkeypatch: pytest.MonkeyPatch, *kinds: type) -> None:

@@ -27,15 +27,15 @@ def test_silence_means_that_the_command_was_executed() -> None:
 def test_a_socket_goes_over_and_is_not_inheritable() -> None:
     ours, theirs = Handshake.pair()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        theirs.send_descriptor(server.fileno())
-        with socket.socket(fileno=ours.receive_descriptor()) as received:
+        theirs.send_descriptors(server.fileno())
+        with socket.socket(fileno=ours.receive_descriptors()[0]) as received:
             assert received.getsockname() == server.getsockname()
             assert not received.get_inheritable()
     ours.close()
     theirs.close()
 
 
-@pytest.mark.parametrize("waiting", ["expect", "receive_descriptor", "await_exec"])
+@pytest.mark.parametrize("waiting", ["expect", "receive_descriptors", "await_exec"])
 def test_the_name_of_a_failed_step_arrives(waiting: str) -> None:
     ours, theirs = Handshake.pair()
     with pytest.raises(LastWordsSaid), theirs.step("bring up the loopback interface"):
@@ -64,5 +64,5 @@ def test_a_child_that_says_nothing_more_has_died() -> None:
     with pytest.raises(SandboxFailed, match="ended before it began"):
         ours.expect(b"u")
     with pytest.raises(SandboxFailed, match="ended before it began"):
-        ours.receive_descriptor()
+        ours.receive_descriptors()
     ours.close()

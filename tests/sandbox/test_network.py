@@ -93,11 +93,11 @@ def test_root_can_still_give_files_away(tmp_path: Path) -> None:
     command = ["sh", "-c", "touch made && chown 1234:1235 made"]
     environment = dict(os.environ)
     with start(
-        command, cwd=tmp_path, environment=environment, sandbox=NetworkNamespace(), port=1
+        command, cwd=tmp_path, environment=environment, sandbox=NetworkNamespace(), ports=[1]
     ) as child:
         assert child.wait() == Ending(0)
-        assert child.listener is not None
-        child.listener.close()
+        for listener in child.listeners:
+            listener.close()
     found = (tmp_path / "made").stat()
     assert (found.st_uid, found.st_gid) == (1234, 1235)
 
@@ -117,27 +117,29 @@ except OSError as error:
     assert text.split()[0] == "refused" or text == "setns -1\n"
 
 
-def test_the_listener_is_not_inherited_by_what_we_start_next(tmp_path: Path) -> None:
+def test_there_is_a_listener_for_each_port_and_none_is_inherited_by_what_we_start_next(
+    tmp_path: Path,
+) -> None:
     with start(
         ["true"], cwd=tmp_path, environment={"PATH": "/bin:/usr/bin"},
-        sandbox=NetworkNamespace(), port=4321,
+        sandbox=NetworkNamespace(), ports=[4321, 8080],
     ) as child:  # fmt: skip
         child.wait()
-        assert child.listener is not None
-        with child.listener as listener:
-            assert listener.getsockname() == ("127.0.0.1", 4321)
-            assert not listener.get_inheritable()
-            assert not listener.getblocking()
+        for listener, port in zip(child.listeners, [4321, 8080], strict=True):
+            with listener:
+                assert listener.getsockname() == ("127.0.0.1", port)
+                assert not listener.get_inheritable()
+                assert not listener.getblocking()
 
 
 def test_every_port_is_free_in_a_new_namespace(tmp_path: Path, neighbour: int) -> None:
     with start(
         ["true"], cwd=tmp_path, environment={"PATH": "/bin:/usr/bin"},
-        sandbox=NetworkNamespace(), port=neighbour,
+        sandbox=NetworkNamespace(), ports=[neighbour],
     ) as child:  # fmt: skip
         child.wait()
-        assert child.listener is not None
-        child.listener.close()
+        for listener in child.listeners:
+            listener.close()
 
 
 def test_users_that_cannot_be_named_are_an_error_of_the_sandbox(
@@ -150,7 +152,7 @@ def test_users_that_cannot_be_named_are_an_error_of_the_sandbox(
     with pytest.raises(SandboxFailed, match="cannot name the users"):
         start(
             ["true"], cwd=tmp_path, environment={"PATH": "/bin:/usr/bin"},
-            sandbox=NetworkNamespace(), port=1,
+            sandbox=NetworkNamespace(), ports=[1],
         )  # fmt: skip
 
 

@@ -74,22 +74,24 @@ def test_what_was_refused_is_told(tmp_path: Path, python: str, engine: str) -> N
     program = "import socket, sys; socket.socket(socket.AF_UNIX).connect_ex(sys.argv[1])"
     words = [python, "-c", program, engine]
     environment = {"PATH": os.environ["PATH"]}
-    with start(words, cwd=tmp_path, environment=environment, sandbox=sandbox, port=4321) as child:
+    with start(
+        words, cwd=tmp_path, environment=environment, sandbox=sandbox, ports=[4321]
+    ) as child:
         child.wait()
         assert [(refused.path, refused.pid) for refused in sandbox.refused] == [(engine, child.pid)]
-        assert child.listener is not None
-        child.listener.close()
+        assert child.listeners
+        child.listeners[0].close()
 
 
 def test_the_watch_ends_with_the_last_process_under_it(tmp_path: Path, python: str) -> None:
     sandbox = NetworkNamespace()
     environment = {"PATH": os.environ["PATH"]}
     with start(
-        ["true"], cwd=tmp_path, environment=environment, sandbox=sandbox, port=4321
+        ["true"], cwd=tmp_path, environment=environment, sandbox=sandbox, ports=[4321]
     ) as child:
         child.wait()
-        assert child.listener is not None
-        child.listener.close()
+        assert child.listeners
+        child.listeners[0].close()
     found = sandbox._watch
     assert found is not None
     found.join(10)

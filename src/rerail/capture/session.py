@@ -6,7 +6,6 @@ the command starts before the event loop is running, so that both start up at th
 
 import asyncio
 import secrets
-import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
-from rerail.errors import RerailError, UsageProblem
+from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.command import find_program
 from rerail.launch.environment import child_environment, kept_bundle
@@ -22,7 +21,7 @@ from rerail.launch.waiting import end_of
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Route, Session, Wire
 from rerail.proxy.reverse import Origin, described
-from rerail.proxy.server import LOAD_SECONDS, ProxyServer, loopback_listener
+from rerail.proxy.server import LOAD_SECONDS, ProxyServer, listener_at, loopback_listener
 from rerail.proxy.upstream import Dialer, UpstreamSettings
 from rerail.tape.records import Event
 
@@ -68,7 +67,12 @@ class _Recording:
         listening = Listening(token=self._token, others=settings.reverse)
         self._listeners = [(loopback_listener(), listening)]
         for port, origin in settings.reverse.items():
-            self._listeners.append((_reverse_listener(port), Listening(reverse=origin)))
+            self._listeners.append(
+                (
+                    listener_at(port, hint="choose another port for --listen"),
+                    Listening(reverse=origin),
+                )
+            )
         self._keeping = Keeping(
             settings.tape,
             settings.environment,
@@ -150,13 +154,3 @@ class _Recording:
 
 def _load() -> None:
     import rerail.proxy.relay  # noqa: F401 - loaded while the command starts
-
-
-def _reverse_listener(port: int) -> socket.socket:
-    try:
-        return loopback_listener(port)
-    except OSError as error:
-        raise UsageProblem(
-            f"cannot listen on 127.0.0.1:{port}: {error.strerror}",
-            hint="choose another port for --listen",
-        ) from error

@@ -34,14 +34,14 @@ class Ending(Struct, frozen=True):
 class Child:
     """A running command. `close` (or `with`) gives back what it changed in this process.
 
-    `pid` is the command's; `pidfd` is readable once it has ended; `listener` is the socket that
-    its sandbox made for the recorder, None where there is none.
+    `pid` is the command's; `pidfd` is readable once it has ended; `listeners` are the sockets that
+    its sandbox made for the recorder, none where it made none.
     """
 
     def __init__(self) -> None:
         self.pid = 0
         self.pidfd = -1
-        self.listener: socket.socket | None = None
+        self.listeners: tuple[socket.socket, ...] = ()
         self._forwarding = Forwarding(self._some_child_changed)
         self._strangers = frozenset(own_children())
         self._ending: Ending | None = None
@@ -93,17 +93,17 @@ class Child:
         cwd: Path,
         environment: Mapping[str, str],
         sandbox: "Sandbox | None",
-        port: int,
+        ports: Sequence[int],
     ) -> None:
         self._forwarding.install()
         # Before the start: a command may be gone, and its orphans with it, within a millisecond.
         _adopt_orphans(True)
         try:
-            spawned = spawn(words, cwd=cwd, environment=environment, sandbox=sandbox, port=port)
+            spawned = spawn(words, cwd=cwd, environment=environment, sandbox=sandbox, ports=ports)
         except BaseException:
             self.close()
             raise
-        self.pid, self.listener = spawned.pid, spawned.listener
+        self.pid, self.listeners = spawned.pid, spawned.listeners
         self._forwarding.attach(self.pid)
         self.pidfd = self._end_descriptor()
 
@@ -161,17 +161,18 @@ def start(
     cwd: Path,
     environment: Mapping[str, str],
     sandbox: "Sandbox | None" = None,
-    port: int = 0,
+    ports: Sequence[int] = (),
 ) -> Child:
     """Start a command with our terminal and in our process group, and pass signals on to it.
 
-    With a `sandbox`, `port` is where the recorder is to be reached from inside on 127.0.0.1: where
-    the sandbox `listens_inside`, the child's `listener` is bound to it, else the caller's own is.
+    With a `sandbox`, `ports` are where the recorder is to be reached from inside on 127.0.0.1:
+    where the sandbox `listens_inside`, the child's `listeners` are bound to them in this order,
+    else the caller's own are.
 
     Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem`, `SandboxFailed`.
     """
     child = Child()
-    child._start(command, cwd, environment, sandbox, port)
+    child._start(command, cwd, environment, sandbox, ports)
     return child
 
 

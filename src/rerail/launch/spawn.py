@@ -29,10 +29,10 @@ IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Spawned(Struct, frozen=True):
-    """A process, and the listening socket that its sandbox made for the recorder, if it did."""
+    """A process, and the listening sockets that its sandbox made for the recorder, if it did."""
 
     pid: int
-    listener: socket.socket | None = None
+    listeners: tuple[socket.socket, ...] = ()
 
 
 class Command(Struct, frozen=True):
@@ -50,9 +50,9 @@ def spawn(
     cwd: Path,
     environment: Mapping[str, str],
     sandbox: "Sandbox | None" = None,
-    port: int = 0,
+    ports: Sequence[int] = (),
 ) -> Spawned:
-    """Start a command; `port` is the recorder's, for the sandbox.
+    """Start a command; `ports` are the recorder's, for the sandbox.
 
     Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem` (a `cwd` that is no folder),
     `SandboxFailed`.
@@ -66,7 +66,7 @@ def spawn(
     try:
         if sandbox is None and cwd == Path.cwd():
             return Spawned(_spawn_here(command))
-        return _fork(command, sandbox, port)
+        return _fork(command, sandbox, ports)
     except OSError as error:
         raise cannot_start(words[0], program, error) from error
 
@@ -84,7 +84,7 @@ def _spawn_here(command: Command) -> int:
     return os.posix_spawn(words[0], words, command.environment, setsigdef=IGNORED_BY_PYTHON)
 
 
-def _fork(command: Command, sandbox: "Sandbox | None", port: int) -> Spawned:
+def _fork(command: Command, sandbox: "Sandbox | None", ports: Sequence[int]) -> Spawned:
     from rerail.sandbox.handshake import Handshake  # a plain recording never needs it
 
     ours, theirs = Handshake.pair()
@@ -92,10 +92,10 @@ def _fork(command: Command, sandbox: "Sandbox | None", port: int) -> Spawned:
         # Python 3.12 warns of threads. The child runs only what is loaded already, then executes.
         pid = os.fork()
     if pid == 0:
-        _become(command, sandbox, port, theirs)
+        _become(command, sandbox, ports, theirs)
     theirs.close()
     try:
-        listener = sandbox.admit(ours, pid) if sandbox else None
+        listeners = sandbox.admit(ours, pid) if sandbox else ()
         ours.await_exec()
     except BaseException:
         with suppress(ProcessLookupError):
@@ -104,11 +104,11 @@ def _fork(command: Command, sandbox: "Sandbox | None", port: int) -> Spawned:
         raise
     finally:
         ours.close()
-    return Spawned(pid, listener)
+    return Spawned(pid, tuple(listeners))
 
 
 def _become(
-    command: Command, sandbox: "Sandbox | None", port: int, parent: "Handshake"
+    command: Command, sandbox: "Sandbox | None", ports: Sequence[int], parent: "Handshake"
 ) -> NoReturn:
     from rerail.sandbox.handshake import EXEC
 
@@ -118,7 +118,7 @@ def _become(
         with parent.step(f"enter the folder `{command.cwd}`"):
             os.chdir(command.cwd)
         if sandbox is not None:
-            sandbox.enter(parent, port)
+            sandbox.enter(parent, ports)
         with parent.step(EXEC):
             _execute(command)
     finally:

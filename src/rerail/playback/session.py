@@ -21,7 +21,7 @@ from rerail.playback.summary import make_report
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Tap
 from rerail.proxy.reverse import recorded
-from rerail.proxy.server import ProxyServer, free_port, loopback_listener
+from rerail.proxy.server import ProxyServer, free_port, listener_at, loopback_listener
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.sandbox.choose import Sandbox
 from rerail.tape.reader import Tape
@@ -113,7 +113,11 @@ class _Replaying:
         )
         self._command = settings.command or tape.run.argv
         self._cwd = Path(tape.run.cwd) if Path(tape.run.cwd).is_dir() else Path.cwd()
-        self._listening = Listening(token=self._token, others=recorded(tape.run.capture))
+        self._reverse = recorded(tape.run.capture)
+        self._listening = [
+            Listening(token=self._token, others=self._reverse),
+            *(Listening(reverse=origin) for origin in self._reverse.values()),
+        ]
 
     def run(self) -> Report:
         child, listeners = self._start_command()
@@ -133,8 +137,8 @@ class _Replaying:
     def _start_command(self) -> tuple[Child, list[Listener]]:
         settings, sandbox = self._settings, self._settings.sandbox
         inside = sandbox is not None and sandbox.listens_inside
-        listeners = [] if inside else [(loopback_listener(), self._listening)]
-        port = free_port() if inside else listeners[0][0].getsockname()[1]
+        own = () if inside else self._own_listeners()
+        port = free_port(besides=self._reverse) if inside else own[0].getsockname()[1]
         kept = {**self._tape.run.environment, **settings.changed}
         environment = child_environment(
             {**dict.fromkeys(STAND_INS, STAND_IN), **settings.environment, **kept},
@@ -154,13 +158,17 @@ class _Replaying:
             cwd=self._cwd,
             environment=environment,
             sandbox=sandbox,
-            port=port,
+            ports=[port, *self._reverse],
         )
         if self._record is not None:
             self._record.command_started(self._command, self._cwd, child.pid)
-        if child.listener is not None:
-            listeners.append((child.listener, self._listening))
-        return child, listeners
+        return child, list(zip(child.listeners or own, self._listening, strict=True))
+
+    def _own_listeners(self) -> tuple[socket.socket, ...]:
+        """The proxy's, and one for each port that stands for an origin."""
+        hint = "the tape was recorded with this port: end the program that listens there"
+        named = [listener_at(port, hint=hint) for port in self._reverse]
+        return (loopback_listener(), *named)
 
     async def _serve(self, child: Child, listeners: list[Listener]) -> Ending:
         server = ProxyServer(self._stage, self._authority)

@@ -12,6 +12,9 @@ from rerail.wire.forms import split_url
 Origin = tuple[str, str, int]
 """Scheme, host and port."""
 
+MOST: Final = 60
+"""How many of them a replay stands for: a tape may come from anyone."""
+
 _WORD: Final = "reverse "
 _OUR_NAMES: Final = ("127.0.0.1", "localhost")
 
@@ -25,13 +28,13 @@ def described(reverse: Mapping[int, Origin]) -> dict[str, str]:
 
 
 def recorded(capture: Mapping[str, str]) -> dict[int, Origin]:
-    """The same, read back; what cannot be read is left out."""
+    """The same, read back; what cannot be read is left out, and all beyond `MOST`."""
     found: dict[int, Origin] = {}
     for name, url in capture.items():
         port = name.removeprefix(_WORD)
         if name.startswith(_WORD) and port.isdecimal() and 0 < int(port) < 1 << 16:
             origin = split_url(url)
-            if origin is not None:
+            if origin is not None and len(found) < MOST:
                 found[int(port)] = origin
     return found
 

@@ -2,9 +2,11 @@
 
 import asyncio
 import socket
+from collections.abc import Container
 from typing import Final
 from weakref import WeakSet
 
+from rerail.errors import UsageProblem
 from rerail.proxy.certs import Authority
 from rerail.proxy.channel import Channel
 from rerail.proxy.handler import Listening, Service
@@ -30,11 +32,23 @@ def loopback_listener(port: int = 0) -> socket.socket:
     return listener
 
 
-def free_port() -> int:
-    """A port number that nobody listens on here just now."""
-    with loopback_listener() as listener:
-        port: int = listener.getsockname()[1]
-        return port
+def listener_at(port: int, *, hint: str) -> socket.socket:
+    """The same at a port that was asked for. Raises `UsageProblem` where it is taken."""
+    try:
+        return loopback_listener(port)
+    except OSError as error:
+        raise UsageProblem(
+            f"cannot listen on 127.0.0.1:{port}: {error.strerror}", hint=hint
+        ) from error
+
+
+def free_port(*, besides: Container[int] = ()) -> int:
+    """A port number that nobody listens on here just now, none of `besides`."""
+    while True:
+        with loopback_listener() as listener:
+            port: int = listener.getsockname()[1]
+        if port not in besides:
+            return port
 
 
 class ProxyServer:

@@ -7,6 +7,7 @@ a container, each in a place of its own.
 import os
 import socket
 import warnings
+from collections.abc import Sequence
 from typing import Protocol
 
 from rerail.sandbox.handshake import Handshake
@@ -32,17 +33,17 @@ class Sandbox(Protocol):
 
     @property
     def listens_inside(self) -> bool:
-        """Whether `admit` gives the recorder's listener; else the caller has one on the port."""
+        """Whether `admit` gives the recorder's listeners; else the caller has them on the ports."""
 
     @property
     def refused(self) -> tuple[Refused, ...]:
         """What the command tried in vain, as far as this sandbox is told of it."""
 
-    def enter(self, parent: Handshake, port: int) -> None:
-        """In the child, between fork and exec; `port` is the recorder's."""
+    def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
+        """In the child, between fork and exec; `ports` are the recorder's."""
 
-    def admit(self, child: Handshake, pid: int) -> socket.socket | None:
-        """In the parent, meanwhile. Raises `SandboxFailed`."""
+    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+        """In the parent, meanwhile; a listener for each port. Raises `SandboxFailed`."""
 
 
 class Unconfined:
@@ -55,12 +56,12 @@ class Unconfined:
         layers = (NETWORK_NAMESPACE, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER, WRITE_RULES)
         self.containment = Containment((), tuple(MissingLayer(layer, why) for layer in layers))
 
-    def enter(self, parent: Handshake, port: int) -> None:
+    def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """Nothing to enter."""
 
-    def admit(self, child: Handshake, pid: int) -> socket.socket | None:
+    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
         """Nothing to be done."""
-        return None
+        return []
 
 
 def choose_sandbox() -> Sandbox:
@@ -93,13 +94,12 @@ def refusal(sandbox: Sandbox) -> str | None:
         pid = os.fork()
     if pid == 0:
         try:
-            sandbox.enter(theirs, 0)
+            sandbox.enter(theirs, [0])
         finally:
             os._exit(0)
     theirs.close()
     try:
-        listener = sandbox.admit(ours, pid)
-        if listener is not None:
+        for listener in sandbox.admit(ours, pid):
             listener.close()
         ours.await_exec()
     except SandboxFailed as failed:

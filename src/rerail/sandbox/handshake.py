@@ -16,6 +16,9 @@ from rerail.sandbox.levels import SandboxFailed
 _FAILED: Final = b"!"
 _DESCRIPTOR: Final = b"d"
 
+DESCRIPTORS: Final = 64
+"""How many open files are handed over at once, at most."""
+
 EXEC: Final = "execute the command"
 """The step that is not the sandbox's."""
 
@@ -54,18 +57,19 @@ class Handshake:
         if said != word:
             raise self._failure(said)
 
-    def send_descriptor(self, descriptor: int) -> None:
-        """Hand an open file over (SCM_RIGHTS, unix(7))."""
-        socket.send_fds(self._end, [_DESCRIPTOR], [descriptor])
+    def send_descriptors(self, *descriptors: int) -> None:
+        """Hand open files over (SCM_RIGHTS, unix(7))."""
+        socket.send_fds(self._end, [_DESCRIPTOR], descriptors)
 
-    def receive_descriptor(self) -> int:
-        """Take an open file. Raises `SandboxFailed` with what the other side says instead."""
-        said, descriptors, _, _ = socket.recv_fds(self._end, 1, 1)
+    def receive_descriptors(self) -> list[int]:
+        """Take open files, one at least. Raises `SandboxFailed` with what is said instead."""
+        said, descriptors, _, _ = socket.recv_fds(self._end, 1, DESCRIPTORS)
         if said != _DESCRIPTOR or not descriptors:
             raise self._failure(said)
-        # The system makes received descriptors inheritable; ours never are (PEP 446).
-        os.set_inheritable(descriptors[0], False)
-        return descriptors[0]
+        for descriptor in descriptors:
+            # The system makes received descriptors inheritable; ours never are (PEP 446).
+            os.set_inheritable(descriptor, False)
+        return descriptors
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Landlock: TCP to one port and no other (landlock(7)), where no namespace can be made.
+"""Landlock: TCP to named ports and no other (landlock(7)), where no namespace can be made.
 
 A rule names a port, not an address, and nothing but TCP; what slips by is the business of
 `sockets`. The kernel needs to be 6.7 or newer.
@@ -6,6 +6,7 @@ A rule names a port, not an address, and nothing but TCP; what slips by is the b
 
 import ctypes
 import os
+from collections.abc import Sequence
 from typing import Final
 
 from rerail.sandbox import kernel
@@ -39,8 +40,8 @@ def version() -> int:
         return 0
 
 
-def allow_only_port(port: int) -> None:
-    """Restrict this process and all it starts to TCP connections to `port`. Raises OSError.
+def allow_only_ports(ports: Sequence[int]) -> None:
+    """Restrict this process and all it starts to TCP connections to `ports`. Raises OSError.
 
     Abstract unix sockets outside are cut off as well where the kernel can do that (6.12).
     """
@@ -49,8 +50,9 @@ def allow_only_port(port: int) -> None:
     size = ctypes.sizeof(wanted) if scopes else _Ruleset.scoped.offset
     ruleset = kernel.syscall(kernel.LANDLOCK_CREATE_RULESET, _address(wanted), size, 0)
     try:
-        rule = _NetPort(_CONNECT_TCP, port)
-        kernel.syscall(kernel.LANDLOCK_ADD_RULE, ruleset, _RULE_NET_PORT, _address(rule), 0)
+        for port in ports:
+            rule = _NetPort(_CONNECT_TCP, port)
+            kernel.syscall(kernel.LANDLOCK_ADD_RULE, ruleset, _RULE_NET_PORT, _address(rule), 0)
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         kernel.syscall(kernel.LANDLOCK_RESTRICT_SELF, ruleset, 0)
     finally:

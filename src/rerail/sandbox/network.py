@@ -9,7 +9,8 @@ import fcntl
 import os
 import socket
 import struct
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +38,7 @@ _MAPPED: Final = b"m"
 
 
 class NetworkNamespace:
-    """A sandbox whose only way out is a listener on 127.0.0.1 inside it, at a port of our choice.
+    """A sandbox whose only way out are listeners on 127.0.0.1 inside it, at ports of our choice.
 
     Every port is free in a new namespace, so the environment can be written before it exists.
     Services that listen on a path are out of reach too (`neighbours`), save where `unwatched` says
@@ -62,24 +63,28 @@ class NetworkNamespace:
         """The connections to services of this machine that the command tried in vain."""
         return tuple(self._watch.refused) if self._watch else ()
 
-    def enter(self, parent: Handshake, port: int) -> None:
-        """In the child: make the namespace, listen in it, hand the listener over."""
+    def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
+        """In the child: make the namespace, listen in it, hand the listeners over."""
         with parent.step("make a user and network namespace"):
             kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET)
         parent.say(_UNSHARED)
         parent.expect(_MAPPED)
         with parent.step("bring up the loopback interface"):
             _bring_up_loopback()
-        with parent.step(f"listen on port {port} in the namespace"), _listener(port) as listener:
-            parent.send_descriptor(listener.fileno())
+        with ExitStack() as stack:
+            listeners: list[socket.socket] = []
+            for port in ports:
+                with parent.step(f"listen on port {port} in the namespace"):
+                    listeners.append(stack.enter_context(_listener(port)))
+            parent.send_descriptors(*(listener.fileno() for listener in listeners))
         if self._machine is not None:
             with parent.step("have connections to paths looked at"):
                 asks = seccomp.install_supervised(neighbours.program(self._machine), self._machine)
-                parent.send_descriptor(asks)
+                parent.send_descriptors(asks)
                 os.close(asks)
 
-    def admit(self, child: Handshake, pid: int) -> socket.socket:
-        """In the parent: name the child's users, take its listener. Raises `SandboxFailed`."""
+    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+        """In the parent: name the child's users, take its listeners. Raises `SandboxFailed`."""
         child.expect(_UNSHARED)
         try:
             _map_users(pid)
@@ -89,16 +94,18 @@ class NetworkNamespace:
                 hint="start rerail as the user who is to run the command",
             ) from error
         child.say(_MAPPED)
-        listener = socket.socket(fileno=child.receive_descriptor())
-        listener.setblocking(False)
+        listeners = [socket.socket(fileno=received) for received in child.receive_descriptors()]
+        for listener in listeners:
+            listener.setblocking(False)
         if self._machine is not None:
             try:
-                self._watch = Watch(child.receive_descriptor(), self._machine)
+                self._watch = Watch(child.receive_descriptors()[0], self._machine)
             except SandboxFailed:
-                listener.close()
+                for listener in listeners:
+                    listener.close()
                 raise
             self._watch.start()
-        return listener
+        return listeners
 
 
 def _bring_up_loopback() -> None:

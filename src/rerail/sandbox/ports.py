@@ -5,6 +5,7 @@ starts itself is out of its reach here, which a namespace would allow.
 """
 
 import socket
+from collections.abc import Sequence
 
 from rerail.sandbox import kernel, landlock, machine, seccomp, sockets
 from rerail.sandbox.handshake import Handshake
@@ -46,15 +47,15 @@ class PortRules:
         missing += [MissingLayer(layer, NOT_YET) for layer in (UNIX_SOCKET_FILTER, WRITE_RULES)]
         self.containment = Containment(tuple(held), tuple(missing))
 
-    def enter(self, parent: Handshake, port: int) -> None:
+    def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """In the child: restrict itself, and thereby all it starts."""
         if self._rules:
             with parent.step("allow TCP to the recorder alone"):
-                landlock.allow_only_port(port)
+                landlock.allow_only_ports(ports)
         if self._machine is not None:
             with parent.step("refuse other sockets than TCP"):
                 seccomp.install(sockets.program(self._machine))
 
-    def admit(self, child: Handshake, pid: int) -> socket.socket | None:
+    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
         """In the parent: nothing is to be done."""
-        return None
+        return []
