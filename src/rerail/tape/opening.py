@@ -55,11 +55,11 @@ def open_tape_file(path: Path, *, tolerant: bool = False) -> Opened:
     """
     attempts = _ATTEMPTS
     while True:
-        torn = _check_file(path)
-        if torn and not tolerant:
-            raise _unreadable(path, torn, REPAIR.format(path))
+        _check_file(path)
         attempts -= 1
         live = being_written(path)
+        if not live and not tolerant:
+            _check_length(path)
         try:
             return _connect_and_check(path, live=live, tolerant=tolerant)
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -83,8 +83,8 @@ def _connect_and_check(path: Path, *, live: bool, tolerant: bool) -> Opened:
     return opened
 
 
-def _check_file(path: Path) -> str:
-    """Refuse a file that is no tape at first sight; returns what of it is missing, if anything."""
+def _check_file(path: Path) -> None:
+    """Refuse a file that is no tape at first sight."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -92,7 +92,7 @@ def _check_file(path: Path) -> str:
         if not stat.S_ISREG(status.st_mode):
             raise _unreadable(path, "it is not a file", "name a .tape file")
         if written_here(path):
-            return ""
+            return
         header = _header(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise _unreadable(path, "no such file", "look for tapes with `ls runs/`") from error
@@ -102,10 +102,13 @@ def _check_file(path: Path) -> str:
     except OSError as error:
         raise _unreadable(path, error.strerror or "it cannot be read", None) from error
     _check_header(path, header)
-    missing = _size_by_header(header) - status.st_size
+
+
+def _check_length(path: Path) -> None:
+    """Refuse a file whose end is missing. Only of a file that nobody writes is that sure."""
+    missing = _size_by_header(_header(path)) - path.stat().st_size
     if missing > 0 and not any(_size(f"{path}{suffix}") for suffix in _COPIED):
-        return f"its last {missing} bytes are missing"
-    return ""
+        raise _unreadable(path, f"its last {missing} bytes are missing", REPAIR.format(path))
 
 
 def _header(path: Path) -> bytes:
