@@ -82,7 +82,9 @@ def test_the_same_secret_has_the_same_reference_everywhere() -> None:
 
 
 def test_a_cookie_comes_back_under_the_reference_it_was_set_with() -> None:
-    (given_,) = PLACEHOLDER.compiled.findall(CLEANER.clean(b"Set-Cookie: s=1\r\n", start_line=False))
+    (given_,) = PLACEHOLDER.compiled.findall(
+        CLEANER.clean(b"Set-Cookie: s=1\r\n", start_line=False)
+    )
     (sent,) = PLACEHOLDER.compiled.findall(CLEANER.clean(b"Cookie: s=1\r\n", start_line=False))
     assert given_ == sent
 
