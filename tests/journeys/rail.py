@@ -4,6 +4,8 @@ Knows nothing of what a tape holds beyond what the public reader says.
 """
 
 import json
+import os
+import select
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -63,6 +65,39 @@ class Replayed(Ran):
     @property
     def green(self) -> bool:
         return self.status == 0 and bool(self.report["verdict"]["green"])
+
+
+class Running:
+    """A command that has been started: its output line by line, its end with a deadline."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.pid = process.pid
+        self._held = b""
+
+    def line(self, *, seconds: float = 20.0) -> bytes:
+        """The next line of its standard output, without its end; raises TimeoutError."""
+        assert self.process.stdout is not None
+        while b"\n" not in self._held:
+            if not select.select([self.process.stdout], [], [], seconds)[0]:
+                raise TimeoutError(f"no line came; so far {self._held!r}")
+            piece = os.read(self.process.stdout.fileno(), 65536)
+            if not piece:
+                raise EOFError(self._held)
+            self._held += piece
+        line, _, self._held = self._held.partition(b"\n")
+        return line
+
+    def end(self, *, seconds: float = PATIENCE_SECONDS) -> Ran:
+        """Wait for its end, and give what was not read yet."""
+        output, said = self.process.communicate(timeout=seconds)
+        return Ran(self.process.returncode, self._held + output, said.decode(errors="replace"))
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
 
 
 class Rail:
@@ -166,6 +201,27 @@ class Rail:
             check=False,
         )
         return Ran(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+
+    def start(self, *command: str, environment: Mapping[str, str] | None = None) -> Running:
+        """Start a command in this folder; it is ended with the test."""
+        process = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env={**self.environment, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        running = Running(process)
+        self._stack.callback(running.close)
+        return running
+
+    def start_recording(
+        self, *command: str, tape: str = "run.tape", options: Sequence[str] = ()
+    ) -> Running:
+        """Start a recording."""
+        words = ["record", "-o", tape, *self._names, *options, "--", *command]
+        return self.start(*self.rerail(*words))
 
     def there_and_back(self, *command: str, **more: Any) -> Recorded:
         """Record a command, stop the origins, replay it twice: green, and the same to the byte."""
