@@ -122,7 +122,7 @@ def test_live_asks_only_recorded_model_hosts_and_is_never_green(
     assert len(lines) == 5 and lines[2:] != before[2:]
     assert replayed.status == 1
     assert replayed.report["counts"]["live"] == len(openai_model.asked) - asked == 3
-    assert [reason["code"] for reason in replayed.report["verdict"]["reasons"]][0] == "went_live"
+    assert replayed.report["verdict"]["reasons"][0]["code"] == "went_live"
     assert pages.connections == fetched
 
 

@@ -1,4 +1,4 @@
-"""Five turns on the OpenAI SDK, each with a page fetched before it; the third says what a file says.
+"""Five turns on the OpenAI SDK, a page fetched before each; the third says what a file says.
 
 `five_turns.py PROMPT [URL]`: the prompt's file, and a site to fetch pages from (none: no pages).
 """
