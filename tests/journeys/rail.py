@@ -126,6 +126,10 @@ class Rail:
         if origin not in self._origins:
             self._origins.append(origin)
 
+    def forget_names(self) -> None:
+        """From now on names are found by other means than `--resolve`."""
+        self._names.clear()
+
     def stop_origins(self) -> None:
         """Stop them all; listeners that only count connections take their places."""
         for origin in self._origins:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerail.redact.reference import PLACEHOLDER, References, from_wire, to_wire
+from rerail.redact.reference import PLACEHOLDER, References, from_wire, text_to_wire, to_wire
 
 
 def test_the_form_is_the_one_the_tape_promises() -> None:
@@ -35,6 +35,12 @@ def test_a_placeholder_comes_back_from_the_wire_as_it_was() -> None:
     head = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=" + made + b"; Path=/\r\n\r\n"
     assert to_wire(head).isascii()
     assert from_wire(to_wire(head)) == head
+
+
+def test_an_argument_that_is_run_again_can_stand_in_a_header() -> None:
+    made = References(b"k").of(b"api-key", b"secret").decode()
+    assert text_to_wire(f"--api-key={made}").isascii()
+    assert text_to_wire("caf\udce9 ⟦other⟧") == "caf\udce9 ⟦other⟧"
 
 
 def test_what_is_remembered_stays_bounded() -> None:

@@ -23,6 +23,7 @@ from rerail.proxy.handler import Listening, Tap
 from rerail.proxy.reverse import recorded
 from rerail.proxy.server import ProxyServer, free_port, listener_at, loopback_listener
 from rerail.redact.apply import Redactor, secrets_in
+from rerail.redact.reference import text_to_wire
 from rerail.sandbox.choose import Sandbox
 from rerail.tape.reader import Tape
 
@@ -111,7 +112,7 @@ class _Replaying:
             live=settings.live,
             hold=settings.hold,
         )
-        self._command = settings.command or tape.run.argv
+        self._command = settings.command or list(map(text_to_wire, tape.run.argv))
         self._cwd = Path(tape.run.cwd) if Path(tape.run.cwd).is_dir() else Path.cwd()
         self._reverse = recorded(tape.run.capture)
         self._listening = [

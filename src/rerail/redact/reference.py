@@ -25,6 +25,11 @@ def to_wire(content: bytes) -> bytes:
     return PLACEHOLDER.compiled.sub(rb"redacted.\1.\2", content)
 
 
+def text_to_wire(text: str) -> str:
+    """The same for an argument of a command that is run again: it may go into a header."""
+    return to_wire(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+
+
 def from_wire(content: bytes) -> bytes:
     """Undo `to_wire`: what a client sends back is the placeholder that it was once told."""
     if b"redacted." not in content:
