@@ -191,14 +191,15 @@ class PlayedSession:
         match event:
             case HeadSeen(head=head, framing=framing):
                 cleaned = parse_head(self._stage.redactor.head(head.raw))
-                self._arriving = _Arriving(cleaned, event.raw)
+                self._arriving = _Arriving(cleaned, keep_raw=self._stage.live is not None)
+                self._arriving.keep(event.raw)
                 if framing != "none" and self._may_be_early(head):
                     self._before_body(self._arriving)
             case Data() if self._arriving is not None:
                 self._arriving.add(event)
             case End() if self._arriving is not None:
                 arriving, self._arriving = self._arriving, None
-                arriving.raw += event.raw
+                arriving.keep(event.raw)
                 if not arriving.answered:
                     answer = self._stage.player.answer(arriving.request(self._route))
                     self._answer(arriving, answer)
@@ -320,21 +321,32 @@ class PlayedSession:
 class _Arriving:
     """A request whose body is coming; a body too large to compare is only hashed.
 
-    `head` is compared, so its credentials are replaced as a recording's are; `raw` is as sent.
+    `head` is compared, so its credentials are replaced as a recording's are; `raw` is as sent, and
+    kept only where it may have to go on to its origin.
     """
 
-    def __init__(self, head: Head, raw: bytes) -> None:
+    def __init__(self, head: Head, *, keep_raw: bool) -> None:
         self.head = head
-        self.raw = raw
+        self._raw: list[bytes] | None = [] if keep_raw else None
         self.answered = False
         self.interim_sent = 0
         self._pieces: list[bytes] = []
         self._size = 0
         self._hash = hashlib.sha256()
 
+    def keep(self, raw: bytes) -> None:
+        """Bytes as sent."""
+        if self._raw is not None:
+            self._raw.append(raw)
+
+    @property
+    def raw(self) -> bytes:
+        """The request as sent; empty where it is not kept."""
+        return b"".join(self._raw or ())
+
     def add(self, data: Data) -> None:
         """A piece of the body."""
-        self.raw += data.raw
+        self.keep(data.raw)
         self._size += len(data.payload)
         self._hash.update(data.payload)
         if self._size <= READ_LIMIT:
