@@ -20,7 +20,7 @@ def played(maker: Any, *ignore: str) -> Conversation:
 
 
 def said(says: tuple[Say, ...]) -> list[tuple[str, bytes]]:
-    return [(say.kind, say.payload) for say in says]
+    return [(say.kind, say.content()) for say in says]
 
 
 def test_what_the_origin_says_first_is_said_first(tape_maker: Maker) -> None:

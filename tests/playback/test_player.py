@@ -269,7 +269,7 @@ def test_a_websocket_is_played_and_its_turns_are_matched(tape_maker: Maker, ask:
     assert isinstance(served, Served)
     assert player.begin(served) == ()
     first = player.heard(served, "text", b'{"input": [1], "type": "response.create"}')
-    assert [say.payload for say in first.say] == [b"hello"]
+    assert [say.content() for say in first.say] == [b"hello"]
     assert player.ledger.rules == {"json spelling": 1}
     second = player.heard(served, "text", b'{"input": [3], "type": "response.create"}')
     (close,) = second.say

@@ -7,6 +7,7 @@ answered as they come, whatever was recorded: they go by a timer. Knows no socke
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
@@ -31,8 +32,10 @@ Spoken = Literal["text", "binary", "ping", "pong", "close", "drop"]
 class Say:
     """One thing to send. `drop` ends the connection without a close frame.
 
-    `at` is when it came in the recording (ns since the run began), `frames` the table of the
-    lengths and times of its frames (`rerail.tape.chunks`); `code` and `reason` are a close frame's.
+    `read` gives the payload of a recorded message when it is said: all that an origin said in one
+    go may be too much to hold. `at` is when it came in the recording (ns since the run began),
+    `frames` the table of the lengths and times of its frames (`rerail.tape.chunks`); `code` and
+    `reason` are a close frame's.
     """
 
     kind: Spoken
@@ -42,6 +45,11 @@ class Say:
     compressed: bool = False
     code: int = 0
     reason: str = ""
+    read: Callable[[], bytes] | None = None
+
+    def content(self) -> bytes:
+        """The payload. Raises `TapeAltered` or `NotOnTape` where the tape does not hold it."""
+        return self.read() if self.read is not None else self.payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +167,10 @@ class Conversation:
             return Say(kind, at=event.at, code=event.code, reason=event.reason)
         return Say(
             event.opcode,
-            self._read(event.content),
             at=event.at,
             frames=event.frames,
             compressed=event.compressed,
+            read=partial(self._read, event.content),
         )
 
     def _is_turn(self, event: WsMessage | WsClosed) -> bool:

@@ -3,10 +3,11 @@
 import asyncio
 from collections import deque
 
+from rerail.errors import NotOnTape, TapeAltered
 from rerail.playback.answers import Served
 from rerail.playback.conversation import NO_STATUS, Heard, Say, Spoken
 from rerail.playback.pace import Timer
-from rerail.playback.player import Player
+from rerail.playback.player import INTERNAL_ERROR, Player
 from rerail.proxy.handler import Wire
 from rerail.tape.chunks import decode_chunks
 from rerail.wire.websocket import Close, Control, Decoder, Encoder, Message, Undecodable
@@ -18,8 +19,16 @@ class Dialogue:
     """One conversation between the agent and the tape."""
 
     def __init__(
-        self, player: Player, served: Served, extensions: str, wire: Wire, timer: Timer
+        self,
+        player: Player,
+        served: Served,
+        extensions: str,
+        wire: Wire,
+        timer: Timer,
+        *,
+        ready: bool,
     ) -> None:
+        """`ready`: whether the agent reads as fast as it is told, until `writable` says more."""
         self._player = player
         self._served = served
         self._wire = wire
@@ -28,6 +37,7 @@ class Dialogue:
         self._encoder = Encoder("origin", extensions)
         self._saying: deque[Say] = deque()
         self._waiting = False
+        self._ready = ready
         self._over = False
 
     def begin(self) -> None:
@@ -53,6 +63,12 @@ class Dialogue:
             self._over = True
             self._player.heard(self._served, "drop")
 
+    def writable(self, ready: bool) -> None:
+        """The agent reads slower than it is told (False), or has caught up (True)."""
+        self._ready = ready
+        if ready and not self._waiting:
+            self._speak()
+
     def _heard(self, kind: Spoken, payload: bytes = b"", *, code: int = NO_STATUS) -> None:
         heard: Heard = self._player.heard(self._served, kind, payload, code=code)
         self._timer.begin(heard.at)
@@ -64,8 +80,8 @@ class Dialogue:
             self._speak()
 
     def _speak(self) -> None:
-        """Say what is due, in order."""
-        while self._saying and not self._over:
+        """Say what is due, in order, as fast as the agent reads."""
+        while self._saying and self._ready and not self._over:
             say = self._saying[0]
             if say.at and self._timer.holds(say.at, self._go_on):
                 self._waiting = True
@@ -74,23 +90,30 @@ class Dialogue:
 
     def _go_on(self) -> None:
         self._waiting = False
-        if self._saying and not self._over:
+        if self._saying and self._ready and not self._over:
             self._send(self._saying.popleft())
             self._speak()
 
     def _send(self, say: Say) -> None:
+        try:
+            self._tell(say)
+        except (TapeAltered, NotOnTape) as error:
+            self._player.damaged(self._served, error)
+            self._tell(Say("close", code=INTERNAL_ERROR, reason=f"rerail: {error.what}"))
+
+    def _tell(self, say: Say) -> None:
         encoder = self._encoder
         match say.kind:
             case "text" | "binary":
-                lengths = [frame.size for frame in decode_chunks(say.frames)]
-                for frame in encoder.message(
-                    say.kind, say.payload, compressed=say.compressed, frames=lengths
-                ):
+                frames = encoder.message(
+                    say.kind, say.content(), compressed=say.compressed, frames=_lengths(say.frames)
+                )
+                for frame in frames:
                     self._wire.write(frame)
             case "ping":
-                self._wire.write(encoder.ping(say.payload))
+                self._wire.write(encoder.ping(say.content()))
             case "pong":
-                self._wire.write(encoder.pong(say.payload))
+                self._wire.write(encoder.pong(say.content()))
             case "close":
                 self._wire.write(encoder.close(say.code, say.reason))
                 self._over = True
@@ -98,3 +121,11 @@ class Dialogue:
             case "drop":
                 self._over = True
                 self._wire.close()
+
+
+def _lengths(table: bytes) -> list[int]:
+    """The lengths of a message's frames: a torn table costs the boundaries, never the bytes."""
+    try:
+        return [frame.size for frame in decode_chunks(table)]
+    except ValueError:
+        return []

@@ -14,6 +14,7 @@ from rerail.compare.misses import Miss, explain
 from rerail.compare.recorded import Match
 from rerail.compare.side_calls import SideCall, side_call, stub_reply
 from rerail.compare.volatile import Rules
+from rerail.errors import NotOnTape, RerailError, TapeAltered
 from rerail.llm.calls import ModelCall, model_call
 from rerail.llm.refusal import error_form, refusal
 from rerail.playback.answers import Answer, Continue, GoLive, Refused, Served, Stubbed
@@ -31,7 +32,9 @@ Policy = Literal["stop", "follow", "live"]
 
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 POLICY_VIOLATION: Final = 1008
-"""The close code of a WebSocket that is refused (RFC 6455 section 7.4.1)."""
+INTERNAL_ERROR: Final = 1011
+"""Close codes of a WebSocket that is refused, and of one whose recording cannot be read
+(RFC 6455 section 7.4.1)."""
 _REASON_LIMIT: Final = 123
 """Bytes of a close frame's reason (RFC 6455 section 5.5)."""
 
@@ -102,6 +105,12 @@ class Player:
         self.ledger.answered[self.ledger.next_request()] = "refused"
         self.ledger.notes[f"a connection to {place} was refused: {why}"] += 1
 
+    def damaged(self, served: Served, error: RerailError) -> None:
+        """The recorded reply cannot be read, wholly or from some place on: it counts as refused."""
+        self.ledger.answered[served.request] = "refused"
+        self.ledger.matched.discard(served.plan.exchange_id)
+        self.ledger.notes[f"recorded reply cannot be read (r{served.request}): {error.what}"] += 1
+
     def begin(self, served: Served) -> tuple[Say, ...]:
         """What the origin says first on a WebSocket whose upgrade was just answered."""
         return self._conversation(served).begin()
@@ -114,7 +123,11 @@ class Player:
         Where the message was not recorded, what there is to say is a close frame with the reason.
         """
         conversation = self._conversation(served)
-        heard = conversation.heard(kind, payload, code=code)
+        try:
+            heard = conversation.heard(kind, payload, code=code)
+        except (TapeAltered, NotOnTape) as error:
+            self.damaged(served, error)
+            return Heard((Say("close", code=INTERNAL_ERROR, reason=_close_reason(error.what)),))
         self.ledger.rules.update(heard.rules)
         if heard.miss is None:
             return heard
@@ -122,8 +135,8 @@ class Player:
             served.request, heard.miss, served.step, message=conversation.messages_heard
         )
         self.ledger.answered[served.request] = "refused"
-        reason = f"rerail: {divergence.text}".encode()[:_REASON_LIMIT].decode("utf-8", "ignore")
-        return Heard((Say("close", code=POLICY_VIOLATION, reason=reason),), miss=heard.miss)
+        close = Say("close", code=POLICY_VIOLATION, reason=_close_reason(divergence.text))
+        return Heard((close,), miss=heard.miss)
 
     def read_ahead(self) -> bool:
         """Do a little of what a later miss would need; False when there is nothing left.
@@ -263,6 +276,10 @@ def _answered_without_body(item: RecordedExchange) -> bool:
     exchange = item.exchange
     asked = any(_status(head.head) == 100 for head in exchange.interim)
     return exchange.reply is not None and exchange.request_body is None and not asked
+
+
+def _close_reason(text: str) -> str:
+    return f"rerail: {text}".encode()[:_REASON_LIMIT].decode("utf-8", "ignore")
 
 
 def _status(head: bytes) -> int:

@@ -11,12 +11,14 @@ from typing import Final, Protocol
 
 from rerail.compare.body import READ_LIMIT
 from rerail.compare.canon import Request
+from rerail.errors import NotOnTape, TapeAltered
 from rerail.playback.answers import Answer, GoLive, Served
 from rerail.playback.dialogue import Dialogue
 from rerail.playback.hold import Hold
 from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
 from rerail.playback.player import Player
+from rerail.proxy.answers import refusal
 from rerail.proxy.certs import OriginFlaw
 from rerail.proxy.handler import OriginUnreachable, Route, Session, Tap, Wire
 from rerail.proxy.overhear import Overhearing
@@ -85,7 +87,8 @@ class PlayedSession:
         self._arriving: _Arriving | None = None
         self._queue: deque[tuple[_Arriving, Answer]] = deque()
         self._pieces: Iterator[Piece] | None = None
-        self._plan: Plan | None = None
+        self._served: Served | None = None
+        self._begun = False
         self._held: Piece | None = None
         self._dialogue: Dialogue | None = None
         self._flaw: OriginFlaw | None = None
@@ -166,7 +169,9 @@ class PlayedSession:
 
     def writable(self, ready: bool) -> None:
         self._ready = ready
-        if ready:
+        if self._dialogue is not None:
+            self._dialogue.writable(ready)
+        elif ready:
             self._pump()
 
     def released(self) -> None:
@@ -233,7 +238,11 @@ class PlayedSession:
                     return
                 self._begin(*self._queue.popleft())
                 continue
-            piece = self._held or next(self._pieces, None)
+            try:
+                piece = self._held or next(self._pieces, None)
+            except (TapeAltered, NotOnTape) as error:
+                self._break_off(error)
+                return
             if piece is None:
                 self._end()
                 continue
@@ -241,15 +250,30 @@ class PlayedSession:
                 self._held = piece
                 return
             self._held = None
-            self._wire.write(piece.data)
+            self._say(piece)
 
     def _go_on(self) -> None:
         """The time of the held piece has come."""
         held, self._held = self._held, None
         if held is None or self._over:
             return
-        self._wire.write(held.data)
+        self._say(held)
         self._pump()
+
+    def _say(self, piece: Piece) -> None:
+        self._begun = True
+        self._wire.write(piece.data)
+
+    def _break_off(self, error: TapeAltered | NotOnTape) -> None:
+        """The tape does not hold what was recorded: nothing else is passed off as the reply."""
+        assert self._served is not None
+        self._stage.player.damaged(self._served, error)
+        if self._begun:
+            self._finish("reset", error.what)
+            self._wire.reset()
+        else:
+            self._wire.write(refusal(b"400 Bad Request", error.what))
+            self._close_as_recorded()
 
     def _begin(self, arriving: "_Arriving", answer: Answer) -> None:
         hold, what = self._stage.hold, arriving.head.start.decode("latin-1")
@@ -270,7 +294,8 @@ class PlayedSession:
             self._stage.live.call(self._route, arriving.raw, self._wire, self._live_done)
         elif isinstance(answer, Served):
             self._busy = True
-            plan = self._plan = answer.plan
+            plan = answer.plan
+            self._served, self._begun = answer, False
             self._timer.begin(plan.requested_at)
             if plan.is_websocket:
                 self._switch(arriving, answer, plan)
@@ -289,7 +314,9 @@ class PlayedSession:
         assert plan.head is not None
         agreed = parse_head(plan.head.data).get_all(b"sec-websocket-extensions")
         extensions = b", ".join(agreed).decode("latin-1")
-        self._dialogue = Dialogue(self._stage.player, answer, extensions, self._wire, self._timer)
+        self._dialogue = Dialogue(
+            self._stage.player, answer, extensions, self._wire, self._timer, ready=self._ready
+        )
         self._dialogue.begin()
         held = self._scanner.take_held()
         if held:
@@ -297,8 +324,9 @@ class PlayedSession:
 
     def _end(self) -> None:
         """The reply is sent: the connection goes the way it went."""
-        plan, self._plan, self._pieces = self._plan, None, None
-        assert plan is not None
+        served, self._served, self._pieces = self._served, None, None
+        assert served is not None
+        plan = served.plan
         if plan.ended == "reset":
             self._finish("reset", "the recorded reply ended with a reset")
             self._wire.reset()
@@ -306,12 +334,12 @@ class PlayedSession:
             self._finish("truncated", "the recorded reply ended without TLS's close_notify")
             self._wire.cut()
         elif plan.ended == "cut" or plan.framing == "close" or plan.closes:
-            self._close_as(plan)
+            self._close_as_recorded()
         elif plan.ended == "complete":
             self._busy = False
         # After a time-out, or where the agent left first, nothing more is said.
 
-    def _close_as(self, plan: Plan) -> None:
+    def _close_as_recorded(self) -> None:
         if self._heard is not None:
             self._heard.origin_ended()
         self._over = True

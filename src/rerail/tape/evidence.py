@@ -89,14 +89,18 @@ class Evidence:
         return {row.body for row in self._by_digest.values() if row.body is not None}
 
     def pieces(self, digest: bytes, row: BlobRow) -> Iterator[bytes]:
-        """The content, piece by piece; raises Damaged at the latest at its end."""
-        seen, size = sha256(), 0
+        """The content, piece by piece; raises Damaged before the last piece of an altered one."""
+        seen, size, held = sha256(), 0, b""
         for piece in self._raw_pieces(row):
             seen.update(piece)
             size += len(piece)
-            yield piece
+            if held:
+                yield held
+            held = piece
         if size != row.size or seen.digest() != digest:
             raise Damaged("its bytes are not those of its digest")
+        if held:
+            yield held
 
     def parts(self, body: int) -> Iterator[bytes]:
         """The content of a body's parts, in order. Raises Damaged where one is missing or torn."""

@@ -146,7 +146,7 @@ class Tape:
         return b"".join(self.blob_stream(digest))
 
     def blob_stream(self, digest: bytes) -> Iterator[bytes]:
-        """The same piece by piece; only at the end is it sure that the digest is right."""
+        """The same piece by piece; the last comes only when the digest is known to be right."""
         with self._saying(f"content {digest.hex()[:12]} cannot be read"):
             row = self.evidence.find(digest)
             if row is not None:
