@@ -17,7 +17,7 @@ from typing import Final
 
 from bench.connection import ChunkedReply, Connection, CountedReply, EventReply, Route, WholeReply
 from bench.content import block, echo_of, request_body
-from bench.processes import cpu_seconds
+from bench.processes import cpu_seconds, keep_to_last_processor
 
 RESULT_MARK: Final = "bench-result "
 CONNECTIONS: Final = 50
@@ -89,6 +89,7 @@ class Load:
 
     async def throughput(self, amount: Amount) -> Findings:
         """As many as can be done on 50 connections at once, and what each cost the recorder."""
+        keep_to_last_processor()
         connections = [await Connection.open(self._route) for _ in range(CONNECTIONS)]
         for connection in connections:
             await self.one(connection)

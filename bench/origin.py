@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from bench.connection import BUFFER_BYTES
 from bench.content import block, reply_body
+from bench.processes import keep_to_last_processor
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.made_up_agent import Turn, turns
 
@@ -168,6 +169,7 @@ class Served(asyncio.Protocol):
 
 async def serve(folder: Path) -> None:
     """Serve HTTP and HTTPS on loopback until standard input closes."""
+    keep_to_last_processor()
     authority = CertificateAuthority("rerail bench origin")
     authority.write(folder / "origin-ca.pem")
     context = authority.leaf("localhost", "127.0.0.1").server_context()
