@@ -21,6 +21,8 @@ NOT_NEEDED_TO_RECORD = (
     "importlib.metadata",
     "cryptography.x509",
 )
+REACHES_ORIGINS = ("rerail.proxy.upstream", "rerail.proxy.relay", "rerail.playback.live")
+REPLAYING = ("rerail.cli.replay", "rerail.playback.session", "rerail.proxy.front")
 RECORDING = (
     "rerail.cli.record",
     "rerail.capture.recorder",
@@ -70,11 +72,21 @@ def test_a_module_is_short_enough_to_be_read(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= LINES_ALLOWED
 
 
-def test_recording_loads_only_what_recording_needs() -> None:
-    script = f"import sys, {', '.join(RECORDING)}\nprint(*sys.modules, sep='\\n')"
+def loaded_with(*modules: str) -> set[str]:
+    script = f"import sys, {', '.join(modules)}\nprint(*sys.modules, sep='\\n')"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, check=True, text=True, timeout=60
     )
-    loaded = set(done.stdout.split())
+    return set(done.stdout.split())
+
+
+def test_recording_loads_only_what_recording_needs() -> None:
+    loaded = loaded_with(*RECORDING)
     assert set(RECORDING) <= loaded
     assert not loaded & set(NOT_NEEDED_TO_RECORD)
+
+
+def test_a_replay_loads_nothing_that_reaches_an_origin() -> None:
+    loaded = loaded_with(*REPLAYING)
+    assert set(REPLAYING) <= loaded
+    assert not loaded & set(REACHES_ORIGINS)
