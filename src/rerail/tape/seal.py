@@ -67,6 +67,7 @@ class _Verifier:
             self._events = self._tape.stored.last()
         except Damaged as error:
             self._readable = False
+            self._events = self._tape.stored.last_that_can_be_found()
             self._find("file-damaged", f"its events cannot be counted: {error}")
 
     def _lose(self, stretch: Stretch, damage: Damaged) -> None:

@@ -69,22 +69,20 @@ class StoredEvents:
         if found is None:
             return 0
         if not isinstance(found, int) or found > pages * page_size // _ROW_BYTES:
-            raise Damaged("the last has a number that cannot be")
+            raise Damaged(f"one has the number {found}, which is more than there can be")
         return max(found, 0)
 
     def walk(self) -> Iterator["Stretch"]:
         """All events in order, one by one, and between them the stretches that cannot be read."""
         lost: Stretch | None = None
-        seq, last = 1, self._last_at_most()
+        seq, last = 1, self.last_that_can_be_found()
         while seq <= last:
             try:
                 data = self.read(seq) or b""
             except Damaged as error:
-                end = min(_end_of_frame(seq), last)
-                lost = Stretch(
-                    lost.first if lost else seq, end, b"", lost.damage if lost else error
-                )
-                seq = end + 1
+                found = Stretch(seq, min(_end_of_frame(seq), last), b"", error)
+                lost = joined(lost, found)
+                seq = found.last + 1
                 continue
             if lost is not None:
                 yield lost
@@ -94,7 +92,7 @@ class StoredEvents:
         if lost is not None:
             yield lost
 
-    def _last_at_most(self) -> int:
+    def last_that_can_be_found(self) -> int:
         """The last number that can be found, however damaged the table is."""
         with suppress(Damaged):
             return self.last()

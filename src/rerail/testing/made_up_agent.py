@@ -2,7 +2,8 @@
 
 Fifty turns of one conversation as a chat API sees them: eight tools in every request, a history
 that grows by about 2 kB a turn, streamed replies of thirty server-sent events, heads with the dates
-and random identifiers that real services send. The text is made-up words in the proportions of English.
+and random identifiers that real services send. The text is of made-up words, as common as those of
+English.
 """
 
 import json
