@@ -71,6 +71,8 @@ def parse(words: list[str]) -> None:
     """Parse as the program would, without running it."""
     before = list(takewhile(lambda word: word.startswith("-"), words[1:]))
     assert set(before) <= {*options_of(program), "--help"}, f"{before} before a verb"
+    if len(words) == 1 + len(before):
+        return
     verb, arguments = words[1 + len(before)], words[2 + len(before) :]
     context = click.Context(program, info_name="rerail")
     command = program.get_command(context, verb)
