@@ -255,6 +255,17 @@ class TestMirroredFlaws:
         assert seen.kind == kind
         assert seen.code == (code or 20)
 
+    @pytest.mark.parametrize(
+        ("text", "code"),
+        [
+            ("self-signed certificate", 18),
+            ("self signed certificate in certificate chain", 19),
+            ("unable to get local issuer certificate", 0),
+        ],
+    )
+    def test_a_flaw_on_a_tape_is_known_by_what_was_said(self, text: str, code: int) -> None:
+        assert certs.recorded_flaw("issuer", text) == OriginFlaw("issuer", text, code)
+
     def test_a_wrong_address_is_a_wrong_name(self, authority: Authority) -> None:
         assert failure_seen(authority, "127.0.0.1", OriginFlaw("name", "text")).kind == "name"
 

@@ -282,6 +282,24 @@ def test_a_certificate_that_would_not_verify_does_not_verify(
     assert (phase, said) == ("tls", shown)
 
 
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        (lambda peer: peer.send(b"no TLS: " + peer.receive()[:1]), "SSLError"),
+        ([0.05, CUT], "SSLEOFError"),
+        ([0.05, RESET], "ConnectionResetError"),
+    ],
+)
+def test_a_handshake_that_fails_at_the_origin_fails_alike_for_the_agent(
+    proxied: StartProxy, start_origin: StartOrigin, trust: str, script: Any, error: str
+) -> None:
+    proxy = proxied(overriding(start_origin(script), trust_file=trust))
+    with pytest.raises(OSError) as raised:
+        proxy.secure(proxy.tunnel(NAME, 443), NAME)
+    assert type(raised.value).__name__ == error
+    assert proxy.notes.failures[0][0] == "tls"
+
+
 def test_an_agent_that_does_not_verify_gets_its_reply(
     proxied: StartProxy, start_origin: StartOrigin, authority: CertificateAuthority, trust: str
 ) -> None:

@@ -19,7 +19,7 @@ from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
 from rerail.playback.player import Player
 from rerail.proxy.answers import refusal
-from rerail.proxy.certs import OriginFlaw
+from rerail.proxy.certs import OriginFlaw, recorded_flaw
 from rerail.proxy.handler import OriginUnreachable, Route, Session, Tap, Wire
 from rerail.proxy.overhear import Overhearing
 from rerail.redact.apply import Redactor
@@ -92,7 +92,7 @@ class PlayedSession:
         self._held: Piece | None = None
         self._dialogue: Dialogue | None = None
         self._flaw: OriginFlaw | None = None
-        self._no_tls = ""
+        self._no_tls: OriginUnreachable | None = None
         self._timer = stage.pace.timer()
         self._ready = True
         self._busy = False
@@ -112,9 +112,9 @@ class PlayedSession:
         if failure.phase != "tls":
             raise OriginUnreachable(failure.reason)
         if failure.shown in ("expired", "not_yet_valid", "name", "issuer"):
-            self._flaw = OriginFlaw(failure.shown, failure.reason)  # type: ignore[arg-type]
+            self._flaw = recorded_flaw(failure.shown, failure.reason)  # type: ignore[arg-type]
         else:
-            self._no_tls = failure.reason
+            self._no_tls = OriginUnreachable(failure.reason, error=failure.error)
 
     async def secure(self, server_name: str | None, *, alpn: bool) -> OriginFlaw | None:
         self._route = Route(
@@ -126,8 +126,8 @@ class PlayedSession:
         )
         if self._heard is not None:
             self._heard.secured()
-        if self._no_tls:
-            raise OriginUnreachable(self._no_tls)
+        if self._no_tls is not None:
+            raise self._no_tls
         return self._flaw
 
     # What the agent does.

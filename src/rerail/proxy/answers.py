@@ -12,6 +12,8 @@ NOT_OURS: Final = (
     b"HTTP/1.1 407 Proxy Authentication Required\r\n"
     b'Proxy-Authenticate: Basic realm="rerail"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
 )
+HANDSHAKE_FAILURE: Final = b"\x15\x03\x03\x00\x02\x02\x28"
+"""A fatal TLS alert, before there is any encryption (RFC 8446 section 6.2)."""
 
 
 def refusal(status: bytes, text: str) -> bytes:

@@ -47,7 +47,7 @@ class AuthorityUnusable(UserError):
 class OriginFlaw(Struct, frozen=True):
     """Why an origin's certificate did not verify, so that the agent can be shown the same fault.
 
-    `code` is OpenSSL's verify code, 0 where it is not known (a replay). `certificate` is the
+    `code` is OpenSSL's verify code, 0 where it is not known. `certificate` is the
     origin's own certificate (DER) where it could be had: its names and dates are then mirrored.
     """
 
@@ -61,6 +61,15 @@ def classify(error: ssl.SSLCertVerificationError, *, certificate: bytes = b"") -
     """Say what is wrong with an origin's certificate, from the error its verification raised."""
     kind = _KIND_OF_CODE.get(error.verify_code, "issuer")
     return OriginFlaw(kind, error.verify_message, error.verify_code, certificate)
+
+
+def recorded_flaw(kind: FlawKind, text: str) -> OriginFlaw:
+    """The flaw that a tape tells of by its kind and by what OpenSSL said."""
+    said = text.replace("-", " ")  # OpenSSL 3 writes "self-signed", 1.1 wrote "self signed"
+    code = 0
+    if said.startswith("self signed certificate"):
+        code = 19 if "in certificate chain" in said else 18
+    return OriginFlaw(kind, text, code)
 
 
 def default_folder(environ: Mapping[str, str]) -> Path:

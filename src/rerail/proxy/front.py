@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from rerail.proxy.answers import ESTABLISHED, NOT_OURS, caller, refusal
+from rerail.proxy.answers import ESTABLISHED, HANDSHAKE_FAILURE, NOT_OURS, caller, refusal
 from rerail.proxy.certs import Authority
 from rerail.proxy.channel import Channel
 from rerail.proxy.forward import Forward
@@ -186,8 +186,7 @@ class Front:
         try:
             flaw = await session.secure(hello.server_name, alpn=b"http/1.1" in hello.protocols)
         except OriginUnreachable as unreachable:
-            # No certificate to show and no HTTP to say it in: the handshake breaks, as it did.
-            self.channel.reset()
+            self._break_handshake(unreachable.error)
             raise Closed from unreachable
         name = hello.server_name or route.host
         context = self._authority.server_context(name, mirrored=flaw)
@@ -202,6 +201,16 @@ class Front:
                 )
             raise Closed from error
         self._hand_over(session)
+
+    def _break_handshake(self, error: str) -> None:
+        """No certificate to show and no HTTP to say it in: the handshake breaks, as it did."""
+        match error:
+            case "SSLError":
+                self.channel.write(HANDSHAKE_FAILURE)
+            case "SSLEOFError":
+                pass
+            case _:
+                self.channel.reset()
 
     async def _client_hello(self) -> ClientHello | None:
         while True:

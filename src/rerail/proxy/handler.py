@@ -53,11 +53,15 @@ class Listening(Struct, frozen=True):
 
 
 class OriginUnreachable(Exception):
-    """No connection to the origin: what the agent should be told, in one line."""
+    """No connection to the origin: what the agent should be told, in one line.
 
-    def __init__(self, reason: str) -> None:
+    `error` is the name of the exception that TLS with the origin ended in, if it was that.
+    """
+
+    def __init__(self, reason: str, *, error: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
+        self.error = error
 
 
 class Wire(Protocol):

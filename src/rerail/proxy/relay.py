@@ -61,7 +61,7 @@ class Relay:
             self._failed_tls(error, flaw.kind)
         except (ssl.SSLError, OSError) as error:
             self._failed_tls(error, "")
-            raise OriginUnreachable(f"TLS with {name} failed: {error}") from error
+            raise _no_tls(name, error) from error
         # The agent will be shown the same flaw. Should it accept it, so must we.
         self._origin.owner = None
         self._origin.close()
@@ -69,7 +69,7 @@ class Relay:
         try:
             await self._dialer.secure(self._origin, name, alpn=alpn, verified=False)
         except (ssl.SSLError, OSError) as error:
-            raise OriginUnreachable(f"TLS with {name} failed: {error}") from error
+            raise _no_tls(name, error) from error
         return OriginFlaw(flaw.kind, flaw.text, flaw.code, self._origin.peer_certificate)
 
     def _failed_tls(self, error: OSError, shown: str) -> None:
@@ -204,6 +204,10 @@ class Relay:
             return
         self._wire.read_on(self._origin_ready)
         self._origin.read_on(self._agent_ready)
+
+
+def _no_tls(name: str, error: OSError) -> OriginUnreachable:
+    return OriginUnreachable(f"TLS with {name} failed: {error}", error=type(error).__name__)
 
 
 class _OriginSide:
