@@ -7,8 +7,8 @@ import click
 from rerail.cli.texts import block, json_text, say, styled
 from rerail.tape.reader import Tape
 from rerail.tape.repair import Repaired, repair
-from rerail.tape.seal import Verification
 from rerail.tape.seal import verify as verify_tape
+from rerail.tape.verification import Verification
 
 
 @click.command()
