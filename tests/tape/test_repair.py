@@ -10,6 +10,7 @@ from rerail.errors import RerailError, TapeBusy, TapeExists, TapeUnreadable, Tap
 from rerail.tape.chunks import Chunk, decode_chunks
 from rerail.tape.clean import CleanBytes
 from rerail.tape.exchange import exchanges
+from rerail.tape.frames import compressed
 from rerail.tape.reader import Tape
 from rerail.tape.records import (
     CaptureMissing,
@@ -138,6 +139,62 @@ def test_a_content_that_cannot_be_read_is_named(finished: Run, tmp_path: Path) -
     assert len(result.lost) == 1
     assert finished.digests[-1].hex()[:12] in result.lost[0]
     assert not intact(tmp_path / "new.tape")
+
+
+def with_a_large_body(run: Run) -> bytes:
+    """A finished run whose reply is too large for one row."""
+    run.request(1)
+    body = run.writer.body(exchange_id=1, side="origin")
+    for number in range(40):
+        body.write(CleanBytes(number.to_bytes(2, "big") * (1 << 17)), at=number)
+    said = body.finish(framing="length")
+    assert said is not None
+    run.add(HttpReplyBody(at=1, wall=1, exchange_id=1, body=said))
+    run.end()
+    return said.digest
+
+
+def test_a_large_content_is_copied_part_by_part(start_run, tmp_path: Path) -> None:
+    run = start_run()
+    digest = with_a_large_body(run)
+    result, _ = repaired(run.path, tmp_path / "new.tape")
+    assert result.lost == ()
+    with Tape.open(run.path) as old, Tape.open(tmp_path / "new.tape") as new:
+        assert new.blob(digest) == old.blob(digest)
+        assert new.unfinished() == []
+
+
+def test_of_a_large_content_with_a_torn_part_nothing_is_left_behind(
+    start_run, tmp_path: Path
+) -> None:
+    run = start_run()
+    digest = with_a_large_body(run)
+    sql(run.path, "UPDATE part SET data = x'00' WHERE id & 16777215 = 7")
+    result, _ = repaired(run.path, tmp_path / "new.tape")
+    assert digest.hex()[:12] in result.lost[0]
+    with Tape.open(tmp_path / "new.tape") as tape:
+        assert tape.unfinished() == []
+        assert digest not in tape.evidence.digests()
+
+
+def test_bodies_that_were_arriving_may_be_beyond_reading(lost: Path, tmp_path: Path) -> None:
+    sql(lost, "UPDATE part SET side = 9")
+    result, events = repaired(lost, tmp_path / "new.tape")
+    assert "bodies that were arriving cannot be read" in result.lost[0]
+    assert isinstance(events[-1], RunLost)
+
+
+def test_what_is_no_event_is_a_gap(finished: Run, tmp_path: Path) -> None:
+    with Tape.open(finished.path) as tape:
+        events = [data for _, data in tape.stored_events()]
+    events[4] = b"\x93\x01\x02\x03"
+    frame = compressed(b"".join(events))
+    sql(finished.path, "UPDATE event SET data = ? WHERE seq = 1", frame)
+    sql(finished.path, "UPDATE event SET size = 4 WHERE seq = 5")
+    result, saved = repaired(finished.path, tmp_path / "new.tape")
+    assert result.lost[0] == "event 5 cannot be read: not an event"
+    assert isinstance(saved[4], CaptureMissing)
+    assert len(saved) == 11
 
 
 def test_nothing_can_be_saved_from_a_tape_without_events(finished: Run, tmp_path: Path) -> None:

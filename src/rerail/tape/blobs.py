@@ -77,7 +77,7 @@ class BlobKeeper:
         number = self._next_id(digest)
         lane = self._lanes.get(name)
         head, tail = _likeness(lane.last, content) if lane else (0, 0)
-        if lane is None or _is_used_up(lane.frame, len(content) - head - tail):
+        if lane is None or _is_used_up(lane, len(content) - head - tail):
             lane, head, tail = self._new_lane(name, number, len(content)), 0, 0
         middle = content[head : len(content) - tail]
         data = lane.frame.piece(middle) if middle else b""
@@ -121,10 +121,10 @@ def _likeness(before: bytes, after: bytes) -> tuple[int, int]:
     return head, common_tail(before, after, head=head)
 
 
-def _is_used_up(frame: FrameWriter, size: int) -> bool:
+def _is_used_up(lane: _Lane, size: int) -> bool:
     """Whether what is new in the next body, `size` bytes, is better off in a new frame."""
     return (
-        frame.pieces >= form.BLOBS_PER_FRAME
-        or frame.content >= form.FRAME_CONTENT
-        or size > frame.window
+        len(lane.blobs) >= form.BLOBS_PER_FRAME
+        or lane.frame.content >= form.FRAME_CONTENT
+        or size > lane.frame.window
     )

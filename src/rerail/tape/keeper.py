@@ -79,9 +79,3 @@ class Keeper:
         if data is not None:
             last = self._frame_first + self._frame.pieces - 1
             self._storage.pack_events(self._frame_first, last, data)
-
-    def _describe(self, event: RunStarted) -> None:
-        """For people who look with `sqlite3`; readers go by the event, which is sealed."""
-        self._storage.add_meta("run_id", event.run_id)
-        self._storage.add_meta("task_id", event.task_id)
-        self._storage.add_meta("writer", event.writer)
