@@ -30,6 +30,7 @@ class Noted:
     request: bytes
     request_body: bytes = b""
     request_over: bool = False
+    request_ended: str = ""
     heads: list[bytes] = field(default_factory=list)
     interim: list[bytes] = field(default_factory=list)
     chunks: list[bytes] = field(default_factory=list)
@@ -44,6 +45,9 @@ class Noted:
 
     def request_end(self, framing: Framing, chunk_lines: bytes, trailers: bytes) -> None:
         self.request_over = True
+
+    def request_cut(self, ended: BodyEnd) -> None:
+        self.request_ended = ended
 
     def reply_head(self, head: Head, interim: bool) -> None:
         (self.interim if interim else self.heads).append(head.raw)

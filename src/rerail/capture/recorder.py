@@ -152,6 +152,10 @@ class ExchangeRecord:
         else:
             self._write_request_body(body, "complete")
 
+    def request_cut(self, ended: BodyEnd) -> None:
+        self._request_over = True
+        self._write_request_body(self._finished("agent", self._request_body, "close"), ended)
+
     def _write_request(self, body: Body | None, *, unfinished: bool) -> None:
         self._request_written = True
         route = self._route

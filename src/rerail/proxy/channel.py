@@ -9,10 +9,13 @@ import asyncio
 import socket
 import ssl
 import struct
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final, Protocol
 
 READ_SIZE: Final = 1 << 18
+LINGER_SECONDS: Final = 2.0
 FLUSH_CHECK_SECONDS: Final = 0.005
 FLUSH_CHECKS: Final = 400
 """How often it is looked whether a peer has read what it is to get before a reset: for 2 s."""
@@ -38,12 +41,20 @@ class Channel(asyncio.Protocol):
     """A connection: `transport` below, optionally TLS, an `owner` above that can change."""
 
     __slots__ = (
-        "__weakref__", "_ended", "_handshake", "_incoming", "_lost", "_outgoing", "_tls", "owner",
-        "transport", "truncated",
+        "__weakref__", "_ended", "_handshake", "_incoming", "_lingering", "_lingers", "_lost",
+        "_outgoing", "_postponed", "_tls", "owner", "transport", "truncated",
     )  # fmt: skip
 
-    def __init__(self, owner: Owner | None = None) -> None:
+    def __init__(self, owner: Owner | None = None, *, lingers: bool = False) -> None:
+        """`lingers`: on closing, go on reading for a while, as a server must.
+
+        RFC 9112 section 9.6: else the peer's unread bytes make a reset, which may destroy what it
+        was told last, such as the reason why its upload is not wanted.
+        """
         self.owner = owner
+        self._lingers = lingers
+        self._lingering: asyncio.TimerHandle | None = None
+        self._postponed: list[Callable[[], None]] | None = None
         self.transport: asyncio.Transport | None = None
         self._tls: ssl.SSLObject | None = None
         self._handshake: asyncio.Future[None] | None = None
@@ -62,6 +73,8 @@ class Channel(asyncio.Protocol):
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:
+        if self._lingering is not None:
+            return
         if self._tls is None:
             if self.owner is not None:
                 self.owner.received(data)
@@ -70,6 +83,8 @@ class Channel(asyncio.Protocol):
         self._pump()
 
     def eof_received(self) -> bool:
+        if self._lingering is not None:
+            return False
         if self._tls is not None:
             self._incoming.write_eof()
             self._pump()
@@ -78,6 +93,8 @@ class Channel(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._lost = True
+        if self._lingering is not None:
+            self._lingering.cancel()
         if self._handshake is not None and not self._handshake.done():
             self._handshake.set_exception(error or ConnectionResetError("closed in the handshake"))
         if self.owner is not None:
@@ -106,7 +123,10 @@ class Channel(asyncio.Protocol):
 
     def write(self, data: bytes) -> None:
         """Send bytes; never blocks."""
-        if self.transport is None or self._lost or not data:
+        if self.transport is None or self._lost or self._lingering is not None or not data:
+            return
+        if self._postponed is not None:
+            self._postponed.append(partial(self.write, data))
             return
         if self._tls is None:
             self.transport.write(data)
@@ -121,22 +141,34 @@ class Channel(asyncio.Protocol):
         """Say that no more will be sent: half-close, or over TLS a close_notify."""
         if not self.alive or self.transport is None:
             return
-        if self._tls is not None:
+        if self._postponed is not None:
+            self._postponed.append(self.write_end)
+        elif self._tls is not None:
             self._close_tls()
         elif self.transport.can_write_eof():
             self.transport.write_eof()
 
     def close(self) -> None:
-        """Send what is queued, then close."""
-        if self.transport is None or self._lost:
+        """Send what is queued, then close; called again, close at once."""
+        if self._postponed is not None:
+            self._postponed.append(self.close)
             return
-        if self._tls is not None:
+        if self._tls is not None and not self._lost and self._lingering is None:
             self._close_tls()
-        self.transport.close()
+        self.cut()
 
     def cut(self) -> None:
         """Send what is queued, then close without TLS's close_notify."""
-        if self.transport is not None and not self._lost:
+        if self.transport is None or self._lost:
+            return
+        if self._postponed is not None:
+            self._postponed.append(self.cut)
+        elif self._lingers and not self._ended and self._lingering is None:
+            loop = asyncio.get_running_loop()
+            self._lingering = loop.call_later(LINGER_SECONDS, self.transport.close)
+            self.transport.resume_reading()
+            self.transport.write_eof()
+        else:
             self.transport.close()
 
     def reset(self) -> None:
@@ -164,6 +196,14 @@ class Channel(asyncio.Protocol):
         else:
             self.transport.pause_reading()
 
+    def expect_tls(self) -> None:
+        """TLS is about to begin: what is written before its handshake is over waits for that."""
+        self._postponed = []
+
+    def expect_no_tls(self) -> None:
+        """TLS will not begin after all: what waited for it is dropped."""
+        self._postponed = None
+
     async def start_tls(
         self,
         context: ssl.SSLContext,
@@ -185,8 +225,13 @@ class Channel(asyncio.Protocol):
         if self._ended:
             self._incoming.write_eof()
         self._pump()
-        await self._handshake
+        try:
+            await self._handshake
+        finally:
+            postponed, self._postponed = self._postponed or [], None
         self._handshake = None
+        for act in postponed:
+            act()
 
     @property
     def peer_certificate(self) -> bytes:

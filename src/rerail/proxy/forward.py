@@ -14,7 +14,7 @@ from rerail.proxy.channel import Channel
 from rerail.proxy.handler import Listening, OriginUnreachable, Route, Service, Session
 from rerail.proxy.reverse import Origin, meant
 from rerail.wire.forms import DEFAULT_PORTS, split_absolute, split_authority, with_host, with_target
-from rerail.wire.http1 import Head, HeadSeen, RequestScanner, WireEvent, request_line
+from rerail.wire.http1 import End, Head, HeadSeen, Opaque, RequestScanner, WireEvent, request_line
 
 IDLE_CHECK_SECONDS: Final = 0.002
 
@@ -36,6 +36,8 @@ class Forward:
         self._route: Route | None = None
         self._session: Session | None = None
         self._switching: asyncio.Task[None] | None = None
+        self._inside_message = False
+        self._refused = False
         self._ended = False
 
     @classmethod
@@ -82,8 +84,11 @@ class Forward:
         return cls(service, channel, lambda head: _standing_for(route, head))
 
     def received(self, data: bytes) -> None:
+        if self._refused:
+            return
         if self._session is not None and self._session.raw:
-            self._session.received(data)
+            # What came before the switch was answered belongs to the other protocol too.
+            self._session.received(self._scanner.take_held() + data)
             return
         self._queue.extend(self._scanner.feed(data))
         if self._switching is None:
@@ -114,14 +119,18 @@ class Forward:
         while self._queue:
             event = self._queue.popleft()
             if not isinstance(event, HeadSeen):
+                if isinstance(event, Opaque) and not self._inside_message:
+                    self._send(sending)
+                    self._refuse(refusal(b"400 Bad Request", f"cannot forward {event.why}"))
+                    return
+                self._inside_message = self._inside_message and not isinstance(event, End)
                 sending.append(event)
                 continue
+            self._inside_message = True
             located = self._locate(event.head)
             if isinstance(located, bytes):
                 self._send(sending)
-                self._queue.clear()
-                self._channel.write(located)
-                self._channel.close()
+                self._refuse(located)
                 return
             route, head = located
             sending_head = HeadSeen(head, event.framing, raw=head.raw)
@@ -130,14 +139,27 @@ class Forward:
                 self._channel.read_on(False)
                 switch = self._switch(route, sending_head)
                 self._switching = asyncio.get_running_loop().create_task(switch)
+                self._switching.add_done_callback(self._switched)
                 return
             sending.append(sending_head)
         self._send(sending)
+
+    def _refuse(self, reply: bytes) -> None:
+        """Nothing that comes after it could be told apart, so the connection ends with it."""
+        self._refused = True
+        self._queue.clear()
+        self._channel.write(reply)
+        self._channel.close()
 
     def _send(self, sending: list[WireEvent]) -> None:
         if sending and self._session is not None:
             self._session.asked(sending.copy(), b"".join([event.raw for event in sending]))
             sending.clear()
+
+    def _switched(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._service.missing("a connection could not be served", repr(error), 0)
+            self._channel.reset()
 
     async def _switch(self, route: Route, head: HeadSeen) -> None:
         """Another origin: replies come in the order of requests, so the last one's end first."""

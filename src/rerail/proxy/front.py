@@ -6,7 +6,6 @@ gets bytes as an origin would. This module knows neither recording nor replaying
 
 import asyncio
 import ssl
-from collections.abc import Callable
 from typing import Final
 
 from rerail.proxy.answers import ESTABLISHED, HANDSHAKE_FAILURE, NOT_OURS, caller, refusal
@@ -38,18 +37,16 @@ class Front:
         listening: Listening,
         service: Service,
         authority: Authority,
-        task_done: Callable[["asyncio.Task[None]"], None],
     ) -> None:
         self._connection_id = connection_id
         self._listening = listening
         self._service = service
         self._authority = authority
-        self.channel = Channel(self)
+        self.channel = Channel(self, lingers=True)
         self._early = b""
         self._closed = False
         self._changed = asyncio.Event()
         self.task = asyncio.get_running_loop().create_task(self._open())
-        self.task.add_done_callback(task_done)
 
     # The channel's owner while nothing is decided.
 
@@ -183,14 +180,18 @@ class Front:
             )
             self._pass_opaque(session, f"TLS that offers only {offered}")
             return
+        # An origin may speak, or leave, as soon as its own handshake is over.
+        self.channel.expect_tls()
         try:
             flaw = await session.secure(hello.server_name, alpn=b"http/1.1" in hello.protocols)
         except OriginUnreachable as unreachable:
+            self.channel.expect_no_tls()
             self._break_handshake(unreachable.error)
             raise Closed from unreachable
         name = hello.server_name or route.host
         context = self._authority.server_context(name, mirrored=flaw)
         early, self._early = self._early, b""
+        session.writable(False)
         try:
             await self.channel.start_tls(context, server_side=True, early=early)
         except (ssl.SSLError, OSError) as error:
@@ -201,6 +202,7 @@ class Front:
                 )
             raise Closed from error
         self._hand_over(session)
+        session.writable(True)
 
     def _break_handshake(self, error: str) -> None:
         """No certificate to show and no HTTP to say it in: the handshake breaks, as it did."""

@@ -144,6 +144,9 @@ class ExchangeTap(Protocol):
     def request_end(self, framing: Framing, chunk_lines: bytes, trailers: bytes) -> None:
         """The request is complete."""
 
+    def request_cut(self, ended: BodyEnd) -> None:
+        """The connection ended, as `ended` says, after the reply and before the whole request."""
+
     def reply_head(self, head: Head, interim: bool) -> None:
         """A head from the origin."""
 

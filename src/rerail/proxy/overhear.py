@@ -90,6 +90,7 @@ class Overhearing:
             return
         while self._waiting:
             self._waiting.popleft().failed("cut", f"the connection stopped being HTTP: {why}")
+        self._complete = True
         self._tunnel = self._tap.tunnel(self.route, why)
 
     def origin_ended(self, *, truncated: bool = False) -> None:
@@ -113,6 +114,8 @@ class Overhearing:
         if self._over:
             return
         self._over = True
+        if self._sending is not None and not self._complete and self._sending not in self._waiting:
+            self._sending.request_cut(ended)
         lines = self._replies.lines_of_broken_chunks
         while self._waiting:
             self._waiting.popleft().failed(ended, reason, lines)
@@ -146,6 +149,9 @@ class Overhearing:
                     self._waiting.popleft()
                     self._switched = exchange
                     exchange.switched(head)
+                    # An agent may speak the other protocol before it knows that it may.
+                    if held := self._requests.take_held():
+                        exchange.switched_data("agent", held)
                 else:
                     exchange.reply_head(head, interim)
             case Data(payload=payload, continues=continues) if exchange is not None:

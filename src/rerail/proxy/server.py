@@ -75,15 +75,17 @@ class ProxyServer:
         from rerail.proxy.front import Front
 
         self._count += 1
-        front = Front(self._count, listening, self._service, self._authority, self._opened)
+        front = Front(self._count, listening, self._service, self._authority)
         self._opening.add(front.task)
+        front.task.add_done_callback(lambda task: self._opened(task, front.channel))
         self._channels.add(front.channel)
         return front.channel
 
-    def _opened(self, task: "asyncio.Task[None]") -> None:
+    def _opened(self, task: "asyncio.Task[None]", channel: Channel) -> None:
         self._opening.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._service.missing("a connection could not be served", repr(error), 0)
+            channel.reset()
 
     async def close(self) -> None:
         """Stop accepting, and end every connection that is still open."""
@@ -96,3 +98,4 @@ class ProxyServer:
         for channel in list(self._channels):
             if channel.alive and channel.owner is not None:
                 channel.owner.lost(None)
+                channel.close()

@@ -18,6 +18,7 @@ Framing = Literal["none", "length", "chunked", "close"]
 HEAD_LIMIT: Final = 1 << 18
 LINE_LIMIT: Final = 1 << 14
 TRAILER_LIMIT: Final = 1 << 16
+_CHUNK_SIZE: Final = re.compile(rb"[0-9A-Fa-f]{1,16}")
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
 
 
@@ -288,12 +289,9 @@ class Scanner:
             return -1
         line = data[position:end]
         digits = line.partition(b";")[0].strip(b" \t\r\n")
-        try:
-            size = int(digits, 16) if digits and digits[0] not in b"+-" else -1
-        except ValueError:
-            size = -1
-        if size < 0 or len(digits) > 16 or b"_" in digits:
+        if not _CHUNK_SIZE.fullmatch(digits):
             return self._give_up(data, position, "a chunk size that is no hexadecimal number")
+        size = int(digits, 16)
         self._lines.append(line)
         self._odd = self._odd or line != b"%x\r\n" % size
         self._started = False
