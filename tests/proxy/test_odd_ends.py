@@ -153,3 +153,15 @@ def test_a_closed_connection_lingers_no_longer_than_the_agent_keeps_it(
         assert proxy.read_all(agent).endswith(b"all")
         agent.sendall(b"nobody reads this")
     assert proxy.exchanges()[0].ended == "complete"
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [("a..b:443", 502), (f"{'a' * 64}.example:443", 502), (f"{NAME}:99999", 400), (":443", 400)],
+)
+def test_what_cannot_be_an_origin_is_refused(proxied: StartProxy, target: str, status: int) -> None:
+    proxy = proxied(UpstreamSettings())
+    with proxy.connect() as agent:
+        agent.sendall(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode())
+        assert proxy.read_all(agent).startswith(b"HTTP/1.1 %d " % status)
+    assert [phase for phase, _, _ in proxy.notes.failures] == ["resolve"] * (status == 502)

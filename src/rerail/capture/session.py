@@ -6,7 +6,9 @@ the command starts before the event loop is running, so that both start up at th
 
 import asyncio
 import secrets
+import socket
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -64,23 +66,26 @@ class _Recording:
         self._authority = Authority.open_or_create(default_folder(settings.environment))
         self._dialer = Dialer(settings.upstream)
         self._token = secrets.token_urlsafe(18)
-        listening = Listening(token=self._token, others=settings.reverse)
-        self._listeners = [(loopback_listener(), listening)]
-        for port, origin in settings.reverse.items():
-            self._listeners.append(
-                (
-                    listener_at(port, hint="choose another port for --listen"),
-                    Listening(reverse=origin),
-                )
+        with ExitStack() as where_it_fails:
+            self._listeners = self._listen(where_it_fails)
+            self._keeping = Keeping(
+                settings.tape,
+                settings.environment,
+                overwrite=settings.overwrite,
+                go_on_unrecorded=settings.go_on_unrecorded,
+                log=settings.log,
             )
-        self._keeping = Keeping(
-            settings.tape,
-            settings.environment,
-            overwrite=settings.overwrite,
-            go_on_unrecorded=settings.go_on_unrecorded,
-            log=settings.log,
-        )
+            where_it_fails.pop_all()
         self._recorder = self._keeping.recorder
+
+    def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
+        others = self._settings.reverse
+        own = closing.enter_context(loopback_listener())
+        listeners = [(own, Listening(token=self._token, others=others))]
+        for port, origin in others.items():
+            listener = listener_at(port, hint="choose another port for --listen")
+            listeners.append((closing.enter_context(listener), Listening(reverse=origin)))
+        return listeners
 
     def run(self) -> tuple[Ending, Kept]:
         settings, keeping = self._settings, self._keeping

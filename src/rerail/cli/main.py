@@ -2,12 +2,13 @@
 
 import sys
 from importlib import import_module
+from itertools import takewhile
 from typing import Final
 
 import click
 
 from rerail import __version__
-from rerail.cli.complaint import complain
+from rerail.cli.complaint import complain, of_the_system
 from rerail.errors import RerailError
 
 # Help comes from this table, so that neither `--help` nor a verb loads another verb.
@@ -70,11 +71,12 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its status (the table in docs/reference/cli.md)."""
+    debug = "--debug" in takewhile(lambda word: word.startswith("-"), arguments)
     try:
         status = program.main(arguments, prog_name="rerail", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except RerailError as error:
-        if "--debug" in arguments:
+        if debug:
             raise
         complain(error.what, error.hint)
         return error.exit_code
@@ -89,3 +91,9 @@ def run(arguments: list[str]) -> int:
         # The reader of our output went away (`rerail show T | head`): nothing to complain about.
         sys.stderr.close()
         return 141
+    except OSError as error:
+        if debug:
+            raise
+        problem = of_the_system(error)
+        complain(problem.what, problem.hint)
+        return problem.exit_code

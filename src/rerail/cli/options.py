@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 import click
 
+from rerail.cli.complaint import of_the_system
 from rerail.errors import RerailError, UsageProblem
 from rerail.wire.forms import split_authority, split_url
 
@@ -59,10 +60,24 @@ def own_failures_are(
                 if error.exit_code < status:
                     error.exit_code = status
                 raise
+            except OSError as error:
+                problem = of_the_system(error)
+                problem.exit_code = status
+                raise problem from error
 
         return wrapped
 
     return decorate
+
+
+def present_folder() -> Path:
+    """The current folder. Raises `UsageProblem` where it has been removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageProblem(
+            "the current folder is not there any more", hint="change to a folder that exists"
+        ) from error
 
 
 def kept_variables(names: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
@@ -140,20 +155,19 @@ def reach(
     proxy: str | None = None,
     client_certificate: Path | None = None,
 ) -> "UpstreamSettings":
-    """How a recorder started in this environment reaches origins; `proxy` goes before its own."""
+    """How a recorder started in this environment reaches origins; `proxy` stands for its own."""
     from msgspec.structs import replace
 
     from rerail.launch.environment import trusted_roots
     from rerail.proxy.upstream import UpstreamProxy, UpstreamSettings
 
-    settings = UpstreamSettings.from_environment(environment)
+    settings = UpstreamSettings() if proxy else UpstreamSettings.from_environment(environment)
     file, folder = trusted_roots(environment)
     named = UpstreamProxy.parse(proxy) if proxy else None
     return replace(
         settings,
         overrides=overrides,
         proxies={"http": named, "https": named} if named else settings.proxies,
-        direct=() if named else settings.direct,
         trust_file=file,
         trust_folder=folder,
         client_certificate=client_certificate,

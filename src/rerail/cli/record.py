@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
-from rerail.cli.complaint import complain
+from rerail.cli.complaint import complain, say_aside
 from rerail.cli.options import (
     COMMAND_SETTINGS,
     kept_variables,
     log_event,
     origin_map,
     own_failures_are,
+    present_folder,
     reach,
     resolve_map,
     warn_of_secrets,
@@ -133,7 +134,7 @@ def record(
     settings = RecordSettings(
         command=list(command),
         tape=tape or _unnamed(),
-        cwd=Path.cwd(),
+        cwd=present_folder(),
         environment=environment,
         kept=kept_variables(names, environment),
         run_id=run_id,
@@ -159,7 +160,7 @@ def record(
         from rerail.cli.texts import quantity, size_text
 
         facts = f"{quantity(kept.exchanges, 'exchange')}, {size_text(kept.size)}"
-        click.echo(f"rerail: {'kept' if named else 'kept as'} {kept.tape} ({facts})", err=True)
+        say_aside(f"rerail: {'kept' if named else 'kept as'} {kept.tape} ({facts})")
     return ending.status
 
 

@@ -64,11 +64,18 @@ def spawn(
     program = find_program(words[0], environment, cwd)
     command = Command(words, program, cwd, environment)
     try:
-        if sandbox is None and cwd == Path.cwd():
+        if sandbox is None and _is_current(cwd):
             return Spawned(_spawn_here(command))
         return _fork(command, sandbox, ports)
     except OSError as error:
         raise cannot_start(words[0], program, error) from error
+
+
+def _is_current(folder: Path) -> bool:
+    try:
+        return folder == Path.cwd()
+    except FileNotFoundError:
+        return False
 
 
 def _spawn_here(command: Command) -> int:

@@ -42,18 +42,26 @@ class UpstreamProxy(Struct, frozen=True):
     @classmethod
     def parse(cls, url: str) -> "UpstreamProxy":
         """Read `http://user:password@host:port`."""
-        parts = urlsplit(url if "//" in url else f"http://{url}")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(url if "//" in url else f"http://{url}")
+            scheme, host, port = parts.scheme, parts.hostname, parts.port
+        except ValueError as error:
+            # Not shown: a password with such a sign in it may be what cannot be read.
             raise UsageProblem(
-                f"cannot use the proxy `{parts.scheme}://{parts.hostname or ''}`",
-                hint="give an HTTP proxy as http://[user:password@]host:port",
+                "cannot read the URL of a proxy",
+                hint="write http://[user:password@]host:port, other signs in a password as %2F",
+            ) from error
+        if scheme not in ("http", "https") or not host:
+            raise UsageProblem(
+                f"cannot use the proxy `{scheme}://{host or ''}`",
+                hint="unset the proxy variable, or give an HTTP proxy with "
+                "--upstream-proxy http://[user:password@]host:port",
             )
         secret = None
         if parts.username is not None:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             secret = b"Basic " + base64.b64encode(pair.encode())
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        return cls(parts.hostname, port, secret, parts.scheme == "https")
+        return cls(host, port or (443 if scheme == "https" else 80), secret, scheme == "https")
 
 
 class UpstreamSettings(Struct, frozen=True):
@@ -75,7 +83,8 @@ class UpstreamSettings(Struct, frozen=True):
         """The proxies that the parent's environment names, lower case before upper case."""
 
         def named(name: str) -> str:
-            return environment.get(name.lower()) or environment.get(name.upper()) or ""
+            found = environment.get(name.lower()) or environment.get(name.upper()) or ""
+            return found.strip()
 
         anything = named("all_proxy")
         urls = {scheme: named(f"{scheme}_proxy") or anything for scheme in ("http", "https")}
@@ -103,6 +112,17 @@ class Dialer:
     def __init__(self, settings: UpstreamSettings) -> None:
         self._settings = settings
         self._contexts: dict[tuple[bool, bool], ssl.SSLContext] = {}
+        if settings.client_certificate is not None:
+            self._check_client_certificate(settings.client_certificate)
+
+    def _check_client_certificate(self, file: Path) -> None:
+        try:
+            self._context(verified=True, alpn=True)
+        except (ssl.SSLError, OSError) as error:
+            raise UsageProblem(
+                f"cannot use the client certificate {file}",
+                hint="give one PEM file that holds the certificate and its key, without a password",
+            ) from error
 
     def proxy_for(self, scheme: str, host: str) -> UpstreamProxy | None:
         """The proxy on the way to this origin, if any."""
@@ -136,7 +156,12 @@ class Dialer:
     ) -> None:
         """Begin TLS with the origin. Raises `ssl.SSLError` or `OSError`."""
         context = self._context(verified=verified, alpn=alpn)
-        await channel.start_tls(context, server_hostname=name)
+        try:
+            await channel.start_tls(context, server_hostname=name)
+        except ssl.SSLError:
+            raise  # One kind of it is a ValueError too.
+        except ValueError as error:
+            raise ssl.SSLError(f"`{name}` cannot be a server's name") from error
 
     async def _dial(self, host: str, port: int, owner: Owner) -> Channel:
         loop = asyncio.get_running_loop()
@@ -145,9 +170,9 @@ class Dialer:
             _, channel = await loop.create_connection(
                 lambda: Channel(owner), to_host, to_port, happy_eyeballs_delay=0.25
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             phase: Phase = "resolve" if _is_name_error(error) else "connect"
-            reason = f"cannot connect to {host}:{port}: {error.strerror or error}"
+            reason = f"cannot connect to {host}:{port}: {getattr(error, 'strerror', 0) or error}"
             raise DialFailed(phase, reason, type(error).__name__) from error
         return channel
 
@@ -172,14 +197,16 @@ class Dialer:
         if alpn:
             context.set_alpn_protocols(["http/1.1"])
         if settings.client_certificate is not None:
-            context.load_cert_chain(settings.client_certificate)
+            # A password, though an empty one: else OpenSSL would ask the agent's terminal for it.
+            context.load_cert_chain(settings.client_certificate, password="")
         return context
 
 
-def _is_name_error(error: OSError) -> bool:
+def _is_name_error(error: Exception) -> bool:
+    """Whether a name was not found, or is none (a label too long, a NUL)."""
     import socket
 
-    return isinstance(error, socket.gaierror)
+    return isinstance(error, socket.gaierror | ValueError)
 
 
 class _ConnectReply:

@@ -22,8 +22,8 @@ def split_authority(authority: str, default_port: int) -> tuple[str, int]:
     host, colon, port = authority.rpartition(":")
     if not colon or "]" in port:
         host, port = authority, str(default_port)
-    number = int(port) if port.isdigit() and len(port) < 6 else 0
-    return host.strip("[]").lower(), number
+    number = int(port) if port.isascii() and port.isdigit() and len(port) < 6 else 0
+    return host.strip("[]").lower(), number if number < 1 << 16 else 0
 
 
 @lru_cache(maxsize=1024)
@@ -43,10 +43,14 @@ def split_absolute(target: bytes) -> tuple[str, str, int, bytes] | None:
 
 def split_url(url: str) -> tuple[str, str, int] | None:
     """A base URL as (scheme, host, port); None if it is no http or https URL."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         return None
-    return parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS[parts.scheme]
+    return parts.scheme, parts.hostname, port or DEFAULT_PORTS[parts.scheme]
 
 
 def with_target(head: Head, target: bytes, *, extra: tuple[bytes, bytes] | None = None) -> Head:
