@@ -4,6 +4,7 @@ import os
 import sqlite3
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -102,3 +103,21 @@ def test_bodies_that_only_shrink_do_not_make_a_frame_too_long(path: Path) -> Non
     with Tape.open(path) as tape:
         assert [tape.blob(sha256(body).digest()) for body in bodies] == bodies
     assert path.stat().st_size < 40_000
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bodies_edited_at_random_come_back(path: Path, seed: int) -> None:
+    random = Random(seed)
+    storage, keeper = begun(path)
+    body, bodies = random.randbytes(5000), []
+    for _ in range(200):
+        start, end = sorted(random.randrange(len(body) + 1) for _ in range(2))
+        cut = random.choice((start, min(end, start + 300)))
+        new = random.randbytes(random.choice((0, 1, 200))) + body[: random.choice((0, 500))]
+        body = (body[:start] + new + body[cut:]) or b"x"
+        bodies.append(body)
+        keeper.blobs.keep(sha256(body).digest(), body, "lane")
+    closed(storage, keeper)
+    with Tape.open(path) as tape:
+        for place in random.sample(range(200), 200):
+            assert tape.blob(sha256(bodies[place]).digest()) == bodies[place]

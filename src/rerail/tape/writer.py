@@ -30,7 +30,7 @@ _BATCH_ITEMS: Final = 500
 _MANY_ITEMS: Final = 200
 _BATCH_BYTES: Final = 4 << 20
 _SLICE: Final = 256 << 10
-_EVENT_COST: Final = 512
+_EVENT_COST: Final = 2048
 
 _ITEMS_A_TURN: Final = 10
 # On one processor with this thread, a loop that has become ready would else wait for the end of the
@@ -78,13 +78,13 @@ class TapeWriter:
         """Make a tape at `path`, readable by its owner alone.
 
         `on_failure` is called once, from the writer's thread, when the tape can no longer be
-        written. Raises TapeExists (unless `overwrite`), TapeBusy, TapeWriteFailed.
+        written; it must not close the writer. Raises TapeExists (unless `overwrite`), TapeBusy, TapeWriteFailed.
         """
         return cls(Storage.create(path, overwrite=overwrite), on_failure)
 
     @property
     def backlog(self) -> int:
-        """Bytes given and not yet committed: what a slow disk makes the caller hold in memory."""
+        """Bytes of memory, about, that are given and not yet committed: what a slow disk costs."""
         return self._given - self._kept
 
     def append(self, record: CleanRecord, *, urgent: bool = False) -> int:
