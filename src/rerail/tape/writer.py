@@ -78,7 +78,8 @@ class TapeWriter:
         """Make a tape at `path`, readable by its owner alone.
 
         `on_failure` is called once, from the writer's thread, when the tape can no longer be
-        written; it must not close the writer. Raises TapeExists (unless `overwrite`), TapeBusy, TapeWriteFailed.
+        written; it must not close the writer. Raises TapeExists (unless `overwrite`), TapeBusy,
+        TapeWriteFailed.
         """
         return cls(Storage.create(path, overwrite=overwrite), on_failure)
 
