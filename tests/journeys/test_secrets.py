@@ -74,9 +74,7 @@ def recorded(
     return recorded
 
 
-def test_no_secret_is_on_the_tape_or_in_the_log(
-    recorded: Recorded, secret: dict[str, str]
-) -> None:
+def test_no_secret_is_on_the_tape_or_in_the_log(recorded: Recorded, secret: dict[str, str]) -> None:
     looked_at = dict(everything(recorded))
     assert any(b"redacted" in content for content in looked_at.values())
     found = [
