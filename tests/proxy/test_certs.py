@@ -2,9 +2,11 @@
 
 import json
 import os
+import pwd
 import shutil
 import socket
 import ssl
+import stat
 import subprocess
 import sys
 import threading
@@ -142,6 +144,20 @@ class TestOnDisk:
         home = Path("/h/.local/share/rerail/ca")
         assert default_folder({"HOME": "/h"}) == home
         assert default_folder({"HOME": "/h", "XDG_DATA_HOME": "relative"}) == home
+        own = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".local/share/rerail/ca"
+        assert default_folder({}) == default_folder({"HOME": ""}) == own
+
+    def test_its_place_stays_the_same_for_a_command_that_changes_its_folder(self) -> None:
+        assert default_folder({"HOME": "h"}).is_absolute()
+
+    def test_nobody_else_may_change_a_folder_that_was_made_for_it(self, tmp_path: Path) -> None:
+        before = os.umask(0)
+        try:
+            Authority.open_or_create(tmp_path / "data" / "rerail" / "ca")
+        finally:
+            os.umask(before)
+        for name in ("data", "data/rerail", "data/rerail/ca"):
+            assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
 
 
 class TestLeaves:

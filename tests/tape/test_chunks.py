@@ -74,3 +74,9 @@ def test_any_bytes_are_a_table_or_a_value_error(table: bytes) -> None:
 def test_a_torn_table_is_refused(table: bytes) -> None:
     with pytest.raises(ValueError, match="chunk table"):
         decode_chunks(table)
+
+
+@pytest.mark.parametrize("table", [b"\x01" * (2 * chunks.CHUNKS_MAX + 2), b"\x80" * (21 << 20)])
+def test_a_table_of_more_chunks_than_any_writer_keeps_apart_is_refused(table: bytes) -> None:
+    with pytest.raises(ValueError, match="longer than allowed"):
+        decode_chunks(table)

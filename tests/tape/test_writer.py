@@ -122,6 +122,21 @@ def test_an_existing_tape_is_replaced_when_asked_for(tmp_path: Path) -> None:
         assert tape.last_seq == 1
 
 
+@pytest.mark.parametrize("content", [b"print('the only copy')\n", b"SQLite format 3\0" + bytes(99)])
+def test_what_is_no_tape_is_never_replaced(tmp_path: Path, content: bytes) -> None:
+    """`-o agent.py --force` is soon typed."""
+    (tmp_path / "agent.py").write_bytes(content)
+    with pytest.raises(TapeExists) as caught:
+        TapeWriter.create(tmp_path / "agent.py", overwrite=True)
+    assert "is no tape" in caught.value.what
+    assert (tmp_path / "agent.py").read_bytes() == content
+
+
+def test_the_empty_file_of_a_recorder_that_died_at_once_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "x.tape").touch()
+    started(tmp_path / "x.tape", overwrite=True).close()
+
+
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_two_writers_cannot_write_one_tape(tmp_path: Path, overwrite: bool) -> None:
     writer = started(tmp_path / "x.tape")
@@ -274,6 +289,10 @@ def test_the_backlog_is_what_is_not_yet_on_disk(
         write(body, bytes(100_000))
     assert monotonic() - begun < 10
     assert writer.backlog >= 10_000_000
+    before = writer.backlog
+    for _ in range(1000):
+        write(body, b"x")
+    assert writer.backlog - before > 100_000, "a tiny piece takes more memory than its bytes"
     let_go.set()
     writer.flush()
     assert writer.backlog == 0

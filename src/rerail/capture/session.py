@@ -23,7 +23,13 @@ from rerail.launch.waiting import end_of
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Route, Session, Wire
 from rerail.proxy.reverse import Origin, described
-from rerail.proxy.server import LOAD_SECONDS, ProxyServer, listener_at, loopback_listener
+from rerail.proxy.server import (
+    LOAD_SECONDS,
+    ProxyServer,
+    allow_more_files,
+    listener_at,
+    loopback_listener,
+)
 from rerail.proxy.upstream import Dialer, UpstreamSettings
 from rerail.tape.records import Event
 
@@ -130,6 +136,7 @@ class _Recording:
             raise
 
     async def _serve(self, child: Child) -> Ending:
+        allow_more_files()
         server = ProxyServer(self, self._authority)
         for listener, listening in self._listeners:
             await server.listen(listener, listening)

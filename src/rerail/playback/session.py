@@ -21,7 +21,13 @@ from rerail.playback.summary import make_report
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Tap
 from rerail.proxy.reverse import recorded
-from rerail.proxy.server import ProxyServer, free_port, listener_at, loopback_listener
+from rerail.proxy.server import (
+    ProxyServer,
+    allow_more_files,
+    free_port,
+    listener_at,
+    loopback_listener,
+)
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.redact.reference import text_to_wire
 from rerail.sandbox.choose import Sandbox
@@ -172,6 +178,7 @@ class _Replaying:
         return (loopback_listener(), *named)
 
     async def _serve(self, child: Child, listeners: list[Listener]) -> Ending:
+        allow_more_files()
         server = ProxyServer(self._stage, self._authority)
         for listener, listening in listeners:
             await server.listen(listener, listening)

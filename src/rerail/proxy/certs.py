@@ -76,8 +76,23 @@ def default_folder(environ: Mapping[str, str]) -> Path:
     """Where the user's CA lives: `$XDG_DATA_HOME/rerail/ca` (XDG base directories, 0.8)."""
     data = Path(environ.get("XDG_DATA_HOME", ""))
     if not data.is_absolute():  # "All paths set in these environment variables must be absolute."
-        data = Path(environ.get("HOME") or Path.home()) / ".local" / "share"
+        data = _home(environ).absolute() / ".local" / "share"
     return data / "rerail" / "ca"
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    home = environ.get("HOME")
+    if home:
+        return Path(home)
+    import pwd
+
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as error:
+        raise AuthorityUnusable(
+            "there is no home folder to keep the certificate authority in",
+            hint="set XDG_DATA_HOME to a folder of your own that can be written",
+        ) from error
 
 
 class Authority:
@@ -159,7 +174,10 @@ class _Kept(Struct, frozen=True):
 def _create(file: Path, now: int) -> None:
     from rerail.proxy.issuing import new_authority_pem
 
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # One after the other: `parents=True` would leave those above to the umask.
+    for folder in reversed((file.parent, *file.parent.parents)):
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".authority-")  # mode 0600
     try:
         with os.fdopen(descriptor, "wb") as stream:

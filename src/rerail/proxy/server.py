@@ -1,9 +1,12 @@
 """The proxy: listening sockets, and a `Front` for each connection that comes in."""
 
 import asyncio
+import errno
+import resource
 import socket
 from collections.abc import Container
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
 from weakref import WeakSet
 
 from rerail.errors import UsageProblem
@@ -12,6 +15,7 @@ from rerail.proxy.channel import Channel
 from rerail.proxy.handler import Listening, Service
 
 LOAD_SECONDS: Final = 0.005
+TOO_MANY: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def _load() -> None:
@@ -51,6 +55,16 @@ def free_port(*, besides: Container[int] = ()) -> int:
             return port
 
 
+def allow_more_files() -> None:
+    """Let this process open as many files as it may: each connection takes two.
+
+    For after the command was started, whose own limit is not ours to change.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 class ProxyServer:
     """Serves connections from any number of listeners until it is closed."""
 
@@ -61,6 +75,7 @@ class ProxyServer:
         self._opening: set[asyncio.Task[None]] = set()
         self._channels: WeakSet[Channel] = WeakSet()
         self._count = 0
+        self._scarce = False
 
     async def listen(self, listener: socket.socket, listening: Listening) -> None:
         """Begin to accept on a listening socket."""
@@ -68,8 +83,18 @@ class ProxyServer:
         # The listener holds connections until we accept: so the code that serves them is loaded
         # while the command starts, and not at all where it ends before it asks for anything.
         loop.call_later(LOAD_SECONDS, _load)
+        loop.set_exception_handler(self._fault)
         server = await loop.create_server(lambda: self._accepted(listening), sock=listener)
         self._servers.append(server)
+
+    def _fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Where no more files can be opened, connections wait, and that is said once."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in TOO_MANY:
+            loop.default_exception_handler(context)
+        elif not self._scarce:
+            self._scarce = True
+            self._service.missing("connections had to wait", str(error.strerror), 0)
 
     def _accepted(self, listening: Listening) -> Channel:
         from rerail.proxy.front import Front

@@ -16,6 +16,9 @@ MERGE_NS: Final = 1_000_000
 CHUNKS_MAX: Final = 1 << 20
 """Chunks a table keeps apart; what comes later is counted to the last one."""
 
+_TABLE_SIZE: Final = 20 * CHUNKS_MAX
+"""Bytes of the longest table: two numbers a chunk, ten bytes each at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -85,6 +88,8 @@ def decode_chunks(table: bytes) -> list[Chunk]:
     numbers = _read_numbers(table)
     if len(numbers) % 2:
         raise ValueError("a chunk table with a size and no time")
+    if len(numbers) > 2 * CHUNKS_MAX:
+        raise ValueError("a chunk table longer than allowed")
     count = len(numbers) // 2
     chunks, microseconds = [], 0
     for size, pause in zip(numbers[:count], numbers[count:], strict=True):
@@ -102,6 +107,8 @@ def _write_number(out: bytearray, number: int) -> None:
 
 def _read_numbers(table: bytes) -> list[int]:
     numbers, number, shift = [], 0, 0
+    if len(table) > _TABLE_SIZE:
+        raise ValueError("a chunk table longer than allowed")
     for byte in table:
         number |= (byte & 0x7F) << shift
         if byte & 0x80:

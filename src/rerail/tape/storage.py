@@ -25,6 +25,7 @@ _READERS_PATIENCE_MS: Final = 2000
 _TIGHTENED_AT_MOST: Final = 64 << 20
 _SMALL_AT_MOST: Final = 1 << 20
 _HEADER_MODES: Final = slice(18, 20)
+_IDENTITY: Final = slice(68, 72)
 
 
 class Storage:
@@ -191,17 +192,28 @@ def _claim(path: Path, *, overwrite: bool) -> WriterLock:
 
 
 def _clear(path: Path) -> None:
-    """Remove the tape at `path`, unless someone is writing it."""
+    """Remove the tape at `path`, unless someone is writing it; nothing else is ever removed."""
     if not path.exists():
         return
     if not path.is_file():
         code = errno.EISDIR if path.is_dir() else errno.EINVAL
         raise OSError(code, os.strerror(code))
+    if not _is_tape(path):
+        raise TapeExists(
+            f"{path} is there already and is no tape", hint="name another file, or remove it first"
+        )
     lock = WriterLock.take(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
     try:
         remove(path)
     finally:
         lock.release()
+
+
+def _is_tape(path: Path) -> bool:
+    """Whether a file is a tape, or what is left of one whose recorder died at once (nothing)."""
+    with path.open("rb") as file:
+        header = file.read(_IDENTITY.stop)
+    return not header or header[_IDENTITY] == form.APPLICATION_ID.to_bytes(4)
 
 
 def _lay_out(connection: sqlite3.Connection) -> None:

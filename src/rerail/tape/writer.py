@@ -31,6 +31,8 @@ _MANY_ITEMS: Final = 200
 _BATCH_BYTES: Final = 4 << 20
 _SLICE: Final = 256 << 10
 _EVENT_COST: Final = 2048
+_PIECE_COST: Final = 256
+"""Bytes of memory that an event, and a piece of a body besides its content, takes in the queue."""
 
 _ITEMS_A_TURN: Final = 10
 # On one processor with this thread, a loop that has become ready would else wait for the end of the
@@ -287,7 +289,8 @@ class BodyWriter:
         self.size += len(data)
         self._hash.update(data)
         self._chunks.add(len(data), at, continues=continues)
-        self._give(len(data), self._bodies.add, (self._number, data, at, continues))
+        cost = len(data) + _PIECE_COST
+        self._give(cost, self._bodies.add, (self._number, data, at, continues))
 
     def finish(
         self, *, framing: Framing, chunk_lines: bytes = b"", trailers: bytes = b""
