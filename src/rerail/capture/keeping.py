@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rerail import __version__
 from rerail.capture.facts import machine_facts
@@ -22,6 +23,7 @@ from rerail.tape.records import (
     RunEnded,
     RunStarted,
 )
+from rerail.tape.witness import witness
 from rerail.tape.writer import TapeWriter
 
 COMMAND: Final = 1
@@ -60,12 +62,14 @@ class Keeping:
         tape: Path,
         environment: Mapping[str, str],
         *,
+        witness_key: bytes,
         overwrite: bool = False,
         go_on_unrecorded: bool = False,
         log: Callable[[Event], None] | None = None,
     ) -> None:
         self._tape = tape
         self._environment = environment
+        self._witness_key = witness_key
         self._run_id = ""
         redactor = Redactor.create(key=secrets.token_bytes(32), secrets=secrets_in(environment))
         self._writer = TapeWriter.create(tape, overwrite=overwrite)
@@ -76,8 +80,9 @@ class Keeping:
     def started(self, run: Run) -> None:
         """Write the first event."""
         self._run_id = run.run_id or f"run-{secrets.token_hex(6)}"
-        self.recorder.emit(
-            lambda at, wall: RunStarted(
+
+        def make(at: int, wall: int) -> RunStarted:
+            event = RunStarted(
                 at=at,
                 wall=wall,
                 run_id=self._run_id,
@@ -89,9 +94,13 @@ class Keeping:
                 capture=dict(run.capture),
                 facts=machine_facts(run.cwd, self._environment) if run.facts else {},
                 parent=run.parent,
-            ),
-            urgent=True,
-        )
+            )
+            # Over what will stand on the tape; cleaning what is clean changes nothing.
+            cleaned = self.recorder.redactor.record(event).event
+            assert isinstance(cleaned, RunStarted)
+            return replace(event, witness=witness(self._witness_key, cleaned))
+
+        self.recorder.emit(make, urgent=True)
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""

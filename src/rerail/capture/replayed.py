@@ -5,18 +5,23 @@ from pathlib import Path
 
 from rerail.capture.keeping import Keeping, Kept, Run
 from rerail.capture.recorder import Recorder
+from rerail.errors import RerailError
 from rerail.launch.child import Ending
+from rerail.proxy.certs import Authority, default_folder
 from rerail.tape.reader import Tape
 from rerail.tape.records import Parent
 
 
 class ReplayRecording:
-    """What a replay tells of itself, so that it can be recorded. Made before it starts."""
+    """What a replay tells of itself, so that it can be recorded. Made once it may start."""
 
     def __init__(
         self, output: Path, source: Tape, environment: Mapping[str, str], *, overwrite: bool
     ) -> None:
-        self._keeping = Keeping(output, environment, overwrite=overwrite)
+        authority = Authority.open_or_create(default_folder(environment))
+        self._keeping = Keeping(
+            output, environment, witness_key=authority.witness_key, overwrite=overwrite
+        )
         self._source = source
 
     @property
@@ -34,6 +39,10 @@ class ReplayRecording:
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
         self._keeping.command_started(argv, cwd, pid)
+
+    def not_started(self, error: RerailError) -> None:
+        """The command could not be started: so says the tape, not that its recorder died."""
+        self._keeping.close(Ending(error.exit_code), f"it did not start: {error.what}")
 
     def ended(self, ending: Ending, left: Iterable[tuple[int, list[str]]]) -> Kept:
         """The command is over: seal and close. Raises `TapeWriteFailed`."""

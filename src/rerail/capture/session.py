@@ -77,6 +77,7 @@ class _Recording:
             self._keeping = Keeping(
                 settings.tape,
                 settings.environment,
+                witness_key=self._authority.witness_key,
                 overwrite=settings.overwrite,
                 go_on_unrecorded=settings.go_on_unrecorded,
                 log=settings.log,

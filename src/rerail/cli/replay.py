@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -68,6 +69,12 @@ if TYPE_CHECKING:
     multiple=True,
     help="With --on-divergence live: reach this origin at another address.",
 )
+@click.option(
+    "--trust",
+    "trusted",
+    is_flag=True,
+    help="Run what the tape says, though you did not record it on this machine.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing tape with -o.")
 @click.option(
     "--json",
@@ -93,6 +100,7 @@ def replay(
     pause_at: str | None,
     output: Path | None,
     resolved: tuple[str, ...],
+    trusted: bool,
     force: bool,
     as_json: bool,
     report: Path | None,
@@ -120,13 +128,14 @@ def replay(
         hold=_hold(pause_at) if pause_at is not None else None,
         live=_live_origins(environment, resolved) if on_divergence == "live" else None,
         sandbox=choose_sandbox(),
+        trusted=trusted,
     )
     with Tape.open(tape or _newest_tape()) as opened, _output_kept(as_json) as ours:
         record = None
         if output is not None:
             from rerail.capture.replayed import ReplayRecording
 
-            record = ReplayRecording(output, opened, environment, overwrite=force)
+            record = partial(ReplayRecording, output, opened, environment, overwrite=force)
         done = replay_tape(opened, settings, record=record)
         _tell(done, ours if as_json else None, file=report, quiet=quiet)
     return 0 if done.verdict.green else 1

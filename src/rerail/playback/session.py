@@ -3,12 +3,13 @@
 import asyncio
 import secrets
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
 from rerail.clock import RunClock
+from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.waiting import end_of
@@ -17,6 +18,7 @@ from rerail.playback.pace import Pace
 from rerail.playback.player import Player, Policy
 from rerail.playback.report import Containment, End, Report
 from rerail.playback.stage import LiveCalls, Stage
+from rerail.playback.strangers import is_known, leave_nothing_to
 from rerail.playback.summary import make_report
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Tap
@@ -32,6 +34,7 @@ from rerail.redact.apply import Redactor, secrets_in
 from rerail.redact.reference import text_to_wire
 from rerail.sandbox.choose import Sandbox
 from rerail.tape.reader import Tape
+from rerail.tape.records import RunStarted
 
 COMMAND: Final = 1
 STAND_INS: Final = (
@@ -60,7 +63,7 @@ class ReplaySettings:
 
     `command` is empty for the recorded one. `environment` is the present one; the variables that
     the tape kept are set again over it, and `changed` over those. `sandbox` is None where nothing
-    cuts the command off.
+    cuts the command off. `trusted`: a tape that this user did not record here may decide what runs.
     """
 
     environment: Mapping[str, str]
@@ -71,6 +74,7 @@ class ReplaySettings:
     pace: Pace = field(default_factory=lambda: Pace.parse("fast"))
     live: LiveCalls | None = None
     hold: Hold | None = None
+    trusted: bool = False
     sandbox: Sandbox | None = None
 
 
@@ -87,39 +91,52 @@ class Record(Protocol):
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
 
+    def not_started(self, error: RerailError) -> None:
+        """The command could not be started."""
+
     def ended(self, ending: Ending, left: Iterable[tuple[int, list[str]]]) -> object:
         """The command is over."""
 
 
-def replay(tape: Tape, settings: ReplaySettings, *, record: Record | None = None) -> Report:
-    """Run a command against a tape: the same replies in the same order, and nothing else."""
+def replay(
+    tape: Tape, settings: ReplaySettings, *, record: Callable[[], Record] | None = None
+) -> Report:
+    """Run a command against a tape: the same replies in the same order, and nothing else.
+
+    `record` begins a tape of the replay itself, once it is known that it may start.
+    """
     return _Replaying(tape, settings, record).run()
 
 
 class _Replaying:
     """The parts of one replay, and the order in which they come and go."""
 
-    def __init__(self, tape: Tape, settings: ReplaySettings, record: Record | None) -> None:
-        self._record = record
+    def __init__(
+        self, tape: Tape, settings: ReplaySettings, record: Callable[[], Record] | None
+    ) -> None:
         self._tape = tape
         self._settings = settings
         self._clock = RunClock()
         self._token = secrets.token_urlsafe(18)
         self._authority = Authority.open_or_create(default_folder(settings.environment))
+        self._known = settings.trusted or is_known(tape.run, settings.environment)
+        if not self._known:
+            leave_nothing_to(tape.run, settings.command, settings.changed)
         self._player = Player(tape, ignore=settings.ignore, on_divergence=settings.on_divergence)
         redactor = Redactor.create(
             key=secrets.token_bytes(32), secrets=secrets_in(settings.environment)
         )
+        self._record = record() if record else None
         self._stage = Stage(
             self._player,
             settings.pace,
             redactor,
-            tap=record.tap if record else None,
+            tap=self._record.tap if self._record else None,
             live=settings.live,
             hold=settings.hold,
         )
         self._command = settings.command or list(map(text_to_wire, tape.run.argv))
-        self._cwd = Path(tape.run.cwd) if Path(tape.run.cwd).is_dir() else Path.cwd()
+        self._cwd = _folder(tape.run, known=self._known)
         self._reverse = recorded(tape.run.capture)
         self._listening = [
             Listening(token=self._token, others=self._reverse),
@@ -127,7 +144,15 @@ class _Replaying:
         ]
 
     def run(self) -> Report:
-        child, listeners = self._start_command()
+        kept = {**self._tape.run.environment, **self._settings.changed}
+        if self._record is not None:
+            self._record.began(self._command, self._cwd, kept)
+        try:
+            child, listeners = self._start_command(kept)
+        except RerailError as error:
+            if self._record is not None:
+                self._record.not_started(error)
+            raise
         with child:
             ending = asyncio.run(self._serve(child, listeners))
             left = child.descendants()
@@ -138,15 +163,15 @@ class _Replaying:
         tried = {refused.path for refused in sandbox.refused} if sandbox else set()
         notes += [f"a connection to {path} of this machine was refused" for path in sorted(tried)]
         if str(self._cwd) != self._tape.run.cwd:
-            notes.append(f"the recorded folder {self._tape.run.cwd} is not here")
+            why = "is not here" if self._known else "was not entered: a stranger chose it"
+            notes.append(f"the recorded folder {self._tape.run.cwd} {why}")
         return self._report(ending, notes)
 
-    def _start_command(self) -> tuple[Child, list[Listener]]:
+    def _start_command(self, kept: Mapping[str, str]) -> tuple[Child, list[Listener]]:
         settings, sandbox = self._settings, self._settings.sandbox
         inside = sandbox is not None and sandbox.listens_inside
         own = () if inside else self._own_listeners()
         port = free_port(besides=self._reverse) if inside else own[0].getsockname()[1]
-        kept = {**self._tape.run.environment, **settings.changed}
         environment = child_environment(
             {**dict.fromkeys(STAND_INS, STAND_IN), **settings.environment, **kept},
             port=port,
@@ -158,8 +183,6 @@ class _Replaying:
                 settings.environment,
             ),
         )
-        if self._record is not None:
-            self._record.began(self._command, self._cwd, kept)
         child = start(
             self._command,
             cwd=self._cwd,
@@ -207,6 +230,11 @@ class _Replaying:
             duration_ns=self._clock.at(),
             notes=notes,
         )
+
+
+def _folder(run: RunStarted, *, known: bool) -> Path:
+    recorded = Path(run.cwd)
+    return recorded if known and recorded.is_dir() else Path.cwd()
 
 
 def _containment(sandbox: Sandbox | None) -> Containment:

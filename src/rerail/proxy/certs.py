@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from rerail.clock import wall_ns
 from rerail.errors import UserError
+from rerail.tape.witness import witness_key
 
 if TYPE_CHECKING:
     from rerail.proxy.issuing import Issuer
@@ -135,6 +136,11 @@ class Authority:
         """The CA's certificate, to be trusted by the command."""
         start = self._private_pem.index(b"-----BEGIN CERTIFICATE-----")
         return self._private_pem[start:]
+
+    @property
+    def witness_key(self) -> bytes:
+        """The key by which this user's own tapes are known on this machine."""
+        return witness_key(self._private_pem)
 
     def server_context(
         self, name: str, *, also: tuple[str, ...] = (), mirrored: OriginFlaw | None = None

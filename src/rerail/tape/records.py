@@ -69,6 +69,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     kind of traffic, whether it could be captured here and what could not be ("http": "proxy
     variables", "clock": "no: …"). `facts` are facts about the machine that agents put into prompts
     (work path, home, user, host name, kernel release, time zone), left out with `--no-facts`.
+    `witness` tells the user who recorded it, on this machine, from anybody else
+    (`rerail.tape.witness`).
     """
 
     run_id: str
@@ -80,6 +82,7 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     capture: dict[str, str] = {}
     facts: dict[str, str] = {}
     parent: Parent | None = None
+    witness: bytes = b""
 
 
 class RunEnded(Event, frozen=True, kw_only=True, tag="run.ended"):

@@ -1,0 +1,89 @@
+"""A tape that was not recorded here decides nothing of what runs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rerail.tape.reader import Tape
+
+Rerail = Callable[..., Any]
+Make = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to be in, and a certificate authority of one's own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    place = tmp_path / "place"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    return place
+
+
+@pytest.fixture
+def strangers(make_tape: Make, tmp_path: Path) -> Callable[..., Path]:
+    """`strangers(**fields)` makes a tape whose command leaves a trace."""
+
+    def make(**fields: Any) -> Path:
+        trace = ["sh", "-c", f"pwd > {tmp_path}/ran; echo $NAMED >> {tmp_path}/ran"]
+        recording = make_tape(argv=trace, cwd=str(tmp_path), **fields)
+        recording.end()
+        return Path(recording.path)
+
+    return make
+
+
+def test_the_command_of_a_strangers_tape_is_not_run(
+    rerail: Rerail, strangers: Callable[..., Path], tmp_path: Path
+) -> None:
+    result = rerail("replay", strangers(), "-o", tmp_path / "out.tape")
+    result.assert_complaint(2, "would run `sh -c", "--trust")
+    assert "not recorded by you on this machine" in result.err
+    assert not (tmp_path / "ran").exists() and not (tmp_path / "out.tape").exists()
+
+
+def test_nor_are_its_variables_set_or_its_folder_entered(
+    rerail: Rerail, strangers: Callable[..., Path], tmp_path: Path, private: Path
+) -> None:
+    tape = strangers(environment={"NAMED": "by a stranger"})
+    own = ["sh", "-c", f"pwd > {tmp_path}/ran; echo $NAMED >> {tmp_path}/ran"]
+    rerail("replay", tape, "--", *own).assert_complaint(2, "would set NAMED", "-e NAME=VALUE")
+    assert not (tmp_path / "ran").exists()
+    said = rerail("replay", tape, "-e", "NAMED=by me", "--", *own).err
+    assert (tmp_path / "ran").read_text() == f"{private}\nby me\n"
+    assert f"the recorded folder {tmp_path} was not entered" in said
+
+
+def test_with_trust_it_is_replayed_as_ones_own(
+    rerail: Rerail, strangers: Callable[..., Path], tmp_path: Path
+) -> None:
+    rerail("replay", strangers(environment={"NAMED": "value"}), "--trust")
+    assert (tmp_path / "ran").read_text() == f"{tmp_path}\nvalue\n"
+
+
+def test_ones_own_tape_needs_no_trust(rerail: Rerail, tmp_path: Path) -> None:
+    program = ["sh", "-c", f"echo $NAMED >> {tmp_path}/ran"]
+    tape = tmp_path / "own.tape"
+    assert rerail("record", "-q", "-o", tape, "-e", "NAMED=x", "--", *program).status == 0
+    rerail("replay", tape, "-o", tmp_path / "again.tape")
+    rerail("replay", tmp_path / "again.tape")
+    assert (tmp_path / "ran").read_text() == "x\nx\nx\n"
+
+
+def test_a_credential_in_its_words_makes_it_no_strangers(rerail: Rerail, tmp_path: Path) -> None:
+    """What stands on the tape is what was witnessed: the arguments as they were cleaned."""
+    tape = tmp_path / "own.tape"
+    words = ["true", "--api-key", "sk-proj-a1B2c3D4e5F6g7H8i9J0"]
+    assert rerail("record", "-q", "-o", tape, "--", *words).status == 0
+    assert rerail("replay", tape).status == 1
+
+
+def test_a_replay_that_cannot_start_says_so_on_its_own_tape(rerail: Rerail, tmp_path: Path) -> None:
+    tape, out = tmp_path / "own.tape", tmp_path / "out.tape"
+    assert rerail("record", "-q", "-o", tape, "--", "true").status == 0
+    assert rerail("replay", tape, "-o", out, "--", "./no-such-program").status != 0
+    with Tape.open(out) as opened:
+        assert opened.ended is not None
+        assert opened.ended.reason.startswith("it did not start: ")
