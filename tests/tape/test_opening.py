@@ -176,6 +176,7 @@ def test_what_lies_beside_a_lost_tape_may_be_gone(lost: Path, suffix: str) -> No
     if suffix == "-wal":
         # Nothing was checkpointed yet, so everything was in the log.
         assert "nothing has been recorded on it" in refusal(lost).what
+        assert f"bring its log, {lost.name}-wal" in (refusal(lost).hint or "")
         return
     with Tape.open(lost) as tape:
         assert tape.last_seq == 9

@@ -21,6 +21,8 @@ from rerail.tape.lock import being_written, written_here
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _HEADER_SIZE: Final = 100
+_LOG_MODE: Final = b"\x02\x02"
+"""What bytes 18 and 19 say while a tape is written (file format, section 1.3.3)."""
 _COPIED: Final = ("-wal", "-journal")
 _SUPER_JOURNAL: Final = bytes.fromhex("d9d505f920a163d7")
 _ATTEMPTS: Final = 20
@@ -208,8 +210,7 @@ def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
     [version] = connection.execute("PRAGMA user_version").fetchone()
     schema = connection.execute("SELECT sql FROM sqlite_schema ORDER BY rowid").fetchall()
     if not schema and application in (0, form.APPLICATION_ID):
-        hint = "its recorder ended before anything was kept; record again"
-        raise _unreadable(path, "nothing has been recorded on it", hint)
+        raise nothing_recorded(path)
     if application != form.APPLICATION_ID:
         hint = "name a file that `rerail record` has written"
         raise _unreadable(path, "it is an SQLite database, but not a tape", hint)
@@ -218,6 +219,14 @@ def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
         raise _unreadable(path, reason, "update rerail")
     if version < 1 or [sql for [sql] in schema] != list(form.TABLES):
         raise _unreadable(path, "its tables are not those of a tape", REPAIR.format(path))
+
+
+def nothing_recorded(path: Path) -> TapeUnreadable:
+    """The error for a tape without an event: perhaps it was taken away from its log."""
+    hint = "its recorder ended before anything was kept; record again"
+    if _header(path)[18:20] == _LOG_MODE and not Path(f"{path}-wal").exists():
+        hint = f"bring its log, {path.name}-wal, here too from where it was recorded"
+    return _unreadable(path, "nothing has been recorded on it", hint)
 
 
 def _damaged(path: Path, error: Exception) -> TapeUnreadable:

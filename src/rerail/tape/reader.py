@@ -18,7 +18,7 @@ from rerail.tape.damage import Damaged, reading
 from rerail.tape.evidence import Evidence, PartRow, joined_chunks
 from rerail.tape.lock import being_written
 from rerail.tape.merkle import HASH_SIZE, MerkleTree, leaf_hash
-from rerail.tape.opening import REPAIR, Opened, open_tape_file
+from rerail.tape.opening import REPAIR, Opened, nothing_recorded, open_tape_file
 from rerail.tape.records import Event, RunEnded, RunStarted, Side
 from rerail.tape.stored import StoredEvents
 
@@ -178,9 +178,7 @@ class Tape:
         try:
             first = self.event(1)
         except NotOnTape as error:
-            hint = "its recorder ended before anything was kept; record again"
-            what = f"cannot open tape {self.path}: nothing has been recorded on it"
-            raise TapeUnreadable(what, hint=hint) from error
+            raise nothing_recorded(self.path) from error
         except TapeAltered as error:
             raise TapeUnreadable(error.what, hint=REPAIR.format(self.path)) from error
         if not isinstance(first, RunStarted):
