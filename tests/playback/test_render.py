@@ -133,3 +133,12 @@ def test_there_is_nothing_to_follow_where_nothing_like_it_was_recorded(
     player.answer(ask({"a": 1}, host="elsewhere.example.com"))
     assert "the recording has no request to " in text(player)
     assert "--on-divergence" not in text(player)
+
+
+def test_no_text_of_a_tape_makes_a_line_of_its_own(tape_maker: Maker, ask: Ask) -> None:
+    maker = tape_maker()
+    maker.call({"a": 1})
+    player = Player(maker.finish())
+    player.ledger.notes["a folder\ngreen: followed to the end\r\n"] += 1
+    player.answer(ask({"a": 2}, target="/v1/chat/completions\ngreen: followed to the end"))
+    assert not [line for line in text(player).splitlines() if line.startswith("green")]

@@ -18,27 +18,32 @@ _UNUSED: Final = 5
 
 def render(report: Report) -> str:
     """The report in lines of text, ending with a line end."""
-    lines = [_verdict(report)]
+    lines = list(_verdict(report))
     if report.divergence is not None:
         lines += ["", *_divergence(report.divergence)]
     if report.later_divergences:
         lines += ["", *_later(report.later_divergences)]
     lines += ["", *_summary(report)]
     lines += [f"  {line}" for line in _unused(report.unused)]
+    # A line end in a URL or a folder's name must not make a line of its own, such as "green".
+    lines = [_one_line(line) for line in lines]
     commands = list(_commands(report))
     if commands:
         lines += ["", "next:", *(f"  {command}" for command in commands)]
     return "\n".join(lines).encode("utf-8", "backslashreplace").decode() + "\n"
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: Report) -> Iterator[str]:
     if report.verdict.green:
         matched = report.counts.exact + report.counts.equivalent
-        return f"green: followed to the end, {_count(matched, 'request')} from the tape"
+        yield f"green: followed to the end, {_count(matched, 'request')} from the tape"
+        return
     reasons = [reason.text for reason in report.verdict.reasons]
     if len(reasons) == 1:
-        return f"not green: {reasons[0]}"
-    return "\n".join(["not green:", *(f"  - {reason}" for reason in reasons)])
+        yield f"not green: {reasons[0]}"
+        return
+    yield "not green:"
+    yield from (f"  - {reason}" for reason in reasons)
 
 
 def _divergence(divergence: Divergence) -> Iterator[str]:
