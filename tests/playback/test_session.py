@@ -1,7 +1,9 @@
 """A replay's listeners where its sandbox makes none."""
 
 import os
+import signal
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,19 @@ def test_a_recorded_port_that_is_taken_now_is_said(tmp_path: Path) -> None:
             replay(tape, ReplaySettings(environment=environment, command=["true"]))
     assert f"cannot listen on 127.0.0.1:{port}" in raised.value.what
     assert "end the program that listens there" in str(raised.value.hint)
+
+
+def test_a_report_holds_no_credential_of_the_command_or_of_what_it_left_running(
+    tmp_path: Path,
+) -> None:
+    key = "sk-proj-a1B2c3D4e5F6g7H8i9J0"
+    environment = {"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(tmp_path / "data")}
+    program = f"{sys.executable} -c 'import time; time.sleep(60)' --api-key {key} & echo $!"
+    Recording.begin(tmp_path / "run.tape").end()
+    command = ["sh", "-c", f"{program} > {tmp_path}/pid", "--token", key]
+    with Tape.open(tmp_path / "run.tape") as tape:
+        report = replay(tape, ReplaySettings(environment=environment, command=command))
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    (note,) = [note for note in report.notes if "went on after the end" in note]
+    assert "--api-key ⟦redacted:api-key:" in note
+    assert report.command[-1].startswith("⟦redacted:token:")

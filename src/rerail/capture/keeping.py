@@ -119,7 +119,8 @@ class Keeping:
     def command_ended(self, ending: Ending, left: Iterable[tuple[int, list[str]]]) -> None:
         """The command is over; `left` are processes of it that go on."""
         for pid, argv in left:
-            detail = f"pid {pid} ({' '.join(argv)[:200]}) went on after the command ended"
+            words = " ".join(self.recorder.redactor.arguments(argv))[:200]
+            detail = f"pid {pid} ({words}) went on after the command ended"
             self.recorder.missing("a process outlived the command", detail, 0)
         self.recorder.emit(
             lambda at, wall: ProcessEnded(

@@ -123,14 +123,14 @@ class _Replaying:
         if not self._known:
             leave_nothing_to(tape.run, settings.command, settings.changed)
         self._player = Player(tape, ignore=settings.ignore, on_divergence=settings.on_divergence)
-        redactor = Redactor.create(
+        self._redactor = Redactor.create(
             key=secrets.token_bytes(32), secrets=secrets_in(settings.environment)
         )
         self._record = record() if record else None
         self._stage = Stage(
             self._player,
             settings.pace,
-            redactor,
+            self._redactor,
             tap=self._record.tap if self._record else None,
             live=settings.live,
             hold=settings.hold,
@@ -158,7 +158,10 @@ class _Replaying:
             left = child.descendants()
         if self._record is not None:
             self._record.ended(ending, left)
-        notes = [f"pid {pid} ({' '.join(argv)[:200]}) went on after the end" for pid, argv in left]
+        notes = [
+            f"pid {pid} ({' '.join(self._redactor.arguments(argv))[:200]}) went on after the end"
+            for pid, argv in left
+        ]
         sandbox = self._settings.sandbox
         tried = {refused.path for refused in sandbox.refused} if sandbox else set()
         notes += [f"a connection to {path} of this machine was refused" for path in sorted(tried)]
@@ -222,13 +225,13 @@ class _Replaying:
         sandbox = settings.sandbox
         return make_report(
             self._player,
-            command=self._command,
+            command=self._redactor.arguments(self._command),
             environment={**self._tape.run.environment, **settings.changed},
             containment=_containment(sandbox),
             ended=End(status=ending.status, signal=ending.signal),
             pace=settings.pace.name,
             duration_ns=self._clock.at(),
-            notes=notes,
+            notes=map(self._redactor.text, notes),
         )
 
 
