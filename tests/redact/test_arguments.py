@@ -30,6 +30,11 @@ def cleaned(argv: list[str]) -> list[str]:
         ),
         (["curl", "-H", f"X-Api-Key:{SECRET}"], ["curl", "-H", "X-Api-Key:<x-api-key>"]),
         (["curl", "-H", "Cookie: a=b"], ["curl", "-H", "Cookie: <cookie>"]),
+        (["curl", f"-HX-Api-Key: {SECRET}"], ["curl", "-HX-Api-Key: <x-api-key>"]),
+        (["a", f"--header=X-Key: {SECRET}"], ["a", "--header=X-Key: <x-key>"]),
+        (["a", "--api-key", "-k3yInBase64url"], ["a", "--api-key", "<api-key>"]),
+        (["a", "--api-key", "-KeyOfLetters+/="], ["a", "--api-key", "<api-key>"]),
+        (["a", "--api-key", "--k3yInBase64url"], ["a", "--api-key", "<api-key>"]),
     ],
 )
 def test_a_credential_is_replaced(argv: list[str], expected: list[str]) -> None:
@@ -44,6 +49,10 @@ def test_a_credential_is_replaced(argv: list[str], expected: list[str]) -> None:
         ["a", "--ask-password", "long-script-name-here"],
         ["a", "--no-token", "positional-argument"],
         ["a", "--token", "--verbose"],
+        ["a", "--token", "--someLongOption=value-1"],
+        ["a", "--token", "-long-option=value-1"],
+        ["a", "--token", "-Xmx512m"],
+        ["a", "-Header: of nothing"],
         ["a", "--secret", "settings/secrets.yaml"],
         ["a", "--token-file", "/home/somebody/token-of-mine"],
         ["a", "--password", "short"],

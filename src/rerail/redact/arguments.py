@@ -12,9 +12,15 @@ from rerail.redact.rules import header_rule, names_a_secret
 
 _OPTION = Lazy(r"--?([A-Za-z][\w.-]*)")
 _ASSIGNED = Lazy(r"(-{0,2}([A-Za-z_][\w.-]*)=)(\S.*)", re.DOTALL)
-_HEADER = Lazy(r"(([A-Za-z][\w-]*):[ \t]*)(\S[^\r\n]*)")
+_HEADER = Lazy(r"((?:--[A-Za-z][\w-]*=|-H)?([A-Za-z][\w-]*):[ \t]*)(\S[^\r\n]*)")
 _SWITCH = Lazy(r"(?:no|ask|prompt|show|use|with|without|allow|require|skip|print|new)[-_]")
-_NO_VALUE = Lazy(r"-.*|.*\.(?:py|js|mjs|cjs|ts|sh|rb|go|json|ya?ml|toml|txt|pem|key|crt)|.{0,7}")
+# The next option, a file, something short. What begins with a dash and is neither a word nor short
+# is a value: one in 64 of the keys that are written in base64url begins so.
+_NO_VALUE = Lazy(
+    r"--[A-Za-z][A-Za-z-]*(?:=.*)?|-[A-Za-z][a-z-]*(?:=.*)?|-.{0,10}"
+    r"|.*\.(?:py|js|mjs|cjs|ts|sh|rb|go|json|ya?ml|toml|txt|pem|key|crt)|.{0,7}",
+    re.DOTALL,
+)
 
 
 class ArgumentCleaner:
