@@ -1,13 +1,15 @@
 """The strongest sandbox that can be entered is taken."""
 
+import signal
 import socket
+import time
 from collections.abc import Sequence
 
 import pytest
 
 from rerail.sandbox import choose, network, ports
 from rerail.sandbox.choose import Unconfined, choose_sandbox, refusal
-from rerail.sandbox.handshake import Handshake
+from rerail.sandbox.handshake import Handshake, SandboxFailed
 from rerail.sandbox.levels import UNIX_SOCKET_FILTER, Containment
 from rerail.sandbox.network import NetworkNamespace
 from rerail.sandbox.ports import PortRules
@@ -26,6 +28,25 @@ class Broken:
 
     def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
         return []
+
+
+class NotAdmitted(Broken):
+    """A sandbox whose users cannot be named, as where AppArmor restricts user namespaces."""
+
+    def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
+        signal.alarm(20)  # A child that waits for ever would keep the test waiting.
+        parent.say(b"u")
+        parent.expect(b"m")
+
+    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+        child.expect(b"u")
+        raise SandboxFailed("cannot name the users", hint="none")
+
+
+def test_a_child_that_is_not_admitted_does_not_wait_for_ever() -> None:
+    begun = time.monotonic()
+    assert refusal(NotAdmitted()) == "cannot name the users"
+    assert time.monotonic() - begun < 10
 
 
 def refusing(monkeypatch: pytest.MonkeyPatch, *kinds: type) -> None:

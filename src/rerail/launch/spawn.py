@@ -99,7 +99,7 @@ def _fork(command: Command, sandbox: "Sandbox | None", ports: Sequence[int]) -> 
         # Python 3.12 warns of threads. The child runs only what is loaded already, then executes.
         pid = os.fork()
     if pid == 0:
-        _become(command, sandbox, ports, theirs)
+        _become(command, sandbox, ports, theirs, ours)
     theirs.close()
     try:
         listeners = sandbox.admit(ours, pid) if sandbox else ()
@@ -115,11 +115,17 @@ def _fork(command: Command, sandbox: "Sandbox | None", ports: Sequence[int]) -> 
 
 
 def _become(
-    command: Command, sandbox: "Sandbox | None", ports: Sequence[int], parent: "Handshake"
+    command: Command,
+    sandbox: "Sandbox | None",
+    ports: Sequence[int],
+    parent: "Handshake",
+    parents_own: "Handshake",
 ) -> NoReturn:
     from rerail.sandbox.handshake import EXEC
 
     try:
+        # With its own copy of the parent's end open, it would never see that end closed.
+        parents_own.close()
         for number in IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_DFL)
         with parent.step(f"enter the folder `{command.cwd}`"):

@@ -94,6 +94,8 @@ def refusal(sandbox: Sandbox) -> str | None:
         pid = os.fork()
     if pid == 0:
         try:
+            # With its own copy of the parent's end open, it would never see that end closed.
+            ours.close()
             sandbox.enter(theirs, [0])
         finally:
             os._exit(0)
