@@ -27,13 +27,21 @@ def test_a_recorded_port_that_is_taken_now_is_said(tmp_path: Path) -> None:
 
 
 def test_a_report_holds_no_credential_of_the_command_or_of_what_it_left_running(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "sk-proj-a1B2c3D4e5F6g7H8i9J0"
     environment = {"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(tmp_path / "data")}
-    program = f"{sys.executable} -c 'import time; time.sleep(60)' --api-key {key} & echo $!"
+    (tmp_path / "daemon.py").write_text(
+        "import os, sys, time; print(os.getpid(), flush=True); time.sleep(60)"
+    )
+    (tmp_path / "start.py").write_text(
+        "import subprocess, sys; words = [sys.executable, 'daemon.py', '--api-key', sys.argv[2]]\n"
+        "with open('pid', 'wb') as out: subprocess.Popen(words, stdout=out)\n"
+        "while not open('pid').read().strip(): pass\n"
+    )
     Recording.begin(tmp_path / "run.tape").end()
-    command = ["sh", "-c", f"{program} > {tmp_path}/pid", "--token", key]
+    command = [sys.executable, "start.py", "--token", key]
+    monkeypatch.chdir(tmp_path)
     with Tape.open(tmp_path / "run.tape") as tape:
         report = replay(tape, ReplaySettings(environment=environment, command=command))
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
