@@ -44,7 +44,7 @@ def test_a_signal_to_the_recorder_reaches_the_command(rail: Rail, number: int) -
 
 
 def test_a_command_that_catches_the_signal_ends_as_it_likes(rail: Rail) -> None:
-    # KILL, since a TERM could reach the child of the shell before it has become `sleep`, and be lost.
+    # KILL: a TERM could reach the child of the shell before it has become `sleep`, and be lost.
     script = "trap 'echo caught; kill -KILL $!; exit 5' TERM; sleep 60 & echo ready; wait"
     running = rail.start_recording("sh", "-c", script)
     running.line()
