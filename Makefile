@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 MODEL  ?= simulated
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-agents lint bench clean
 
 $(VENV)/ready: pyproject.toml tools/install-dev
 	$(PYTHON) -m venv $(VENV)
@@ -18,6 +18,10 @@ demo: $(VENV)/ready        ## record a real agent, replay it offline, see a chan
 
 test: lint                 ## the suite that CI runs
 	$(BIN)/python -m pytest
+
+test-agents: $(VENV)/ready ## real coding agents from their registries, recorded and replayed (minutes)
+	tools/install-agents .agents
+	RERAIL_AGENTS=.agents $(BIN)/python -m pytest tests/real_agents --timeout 600
 
 lint: $(VENV)/ready        ## ruff, mypy (strict), import-linter
 	$(BIN)/ruff check

@@ -108,6 +108,18 @@ def test_gaps_and_failures_come_before_the_exchanges(make_tape: MakeTape, rerail
     assert said["opaque"] == "b.example:22, not HTTP; sent 5 B, received 0 B, complete"
 
 
+def test_an_equal_failure_is_said_once(make_tape: MakeTape, rerail: Rerail) -> None:
+    tape = make_tape()
+    for number in range(3):
+        tape.event(
+            records.ConnectionFailed, connection_id=number, host="a.example", port=443,
+            phase="resolve", reason="unknown name",
+        )  # fmt: skip
+    tape.end()
+    said = fields(rerail("show", tape.path))
+    assert said["failed"] == "a.example:443, resolve: unknown name (3 times)"
+
+
 @pytest.mark.parametrize(
     ("ended", "said"),
     [

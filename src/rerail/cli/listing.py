@@ -1,6 +1,7 @@
 """A tape on one page: the run, what went wrong, and one line for each exchange. Opens no file."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -111,15 +112,19 @@ def _ending(outline: Outline) -> Iterator[tuple[str, str]]:
 
 def _troubles(outline: Outline) -> Iterator[tuple[str, str]]:
     """What a reader must know before reading on: gaps, failures, half bodies."""
-    for missing in outline.missing:
-        yield "missing", words(missing)
-    for failure in outline.failures:
-        yield "failed", failure_text(failure)
+    for missing, times in Counter(map(words, outline.missing)).items():
+        yield "missing", _times(missing, times)
+    for failure, times in Counter(map(failure_text, outline.failures)).items():
+        yield "failed", _times(failure, times)
     for opened, closed in outline.tunnels:
         end = tunnel_text(closed) if closed else "unfinished"
         yield "opaque", f"{opened.host}:{opened.port}, {opened.why}; {end}"
     for half in outline.unfinished:
         yield "unfinished", half_text(half)
+
+
+def _times(text: str, times: int) -> str:
+    return text if times == 1 else f"{text} ({times} times)"
 
 
 def _counts(outline: Outline) -> str:

@@ -146,7 +146,7 @@ class Channel(asyncio.Protocol):
         elif self._tls is not None:
             self._close_tls()
         elif self.transport.can_write_eof():
-            self.transport.write_eof()
+            self._half_close()
 
     def close(self) -> None:
         """Send what is queued, then close; called again, close at once."""
@@ -167,9 +167,15 @@ class Channel(asyncio.Protocol):
             loop = asyncio.get_running_loop()
             self._lingering = loop.call_later(LINGER_SECONDS, self.transport.close)
             self.transport.resume_reading()
-            self.transport.write_eof()
+            self._half_close()
         else:
             self.transport.close()
+
+    def _half_close(self) -> None:
+        assert self.transport is not None
+        # The peer may be gone already, which the transport is told next.
+        with suppress(OSError):
+            self.transport.write_eof()
 
     def reset(self) -> None:
         """Drop the connection the hard way, once all is sent: the peer sees a reset (RST)."""

@@ -1,9 +1,9 @@
-"""A WebSocket origin: echoes messages, with permessage-deflate where the client offers it.
+"""WebSocket origins: an echo and a conversation, with permessage-deflate where it is offered.
 
 It speaks through `wsproto` as a whole connection, and must not know how rerail reads frames.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from wsproto import ConnectionType, WSConnection
 from wsproto.connection import ConnectionState
@@ -68,6 +68,16 @@ def websocket_refusal(status: int = 403) -> Reply:
     return reply
 
 
+def websocket_conversation(
+    connection: Connection, request: Request, answer: Callable[[str], Iterator[str]]
+) -> None:
+    """Accept an upgrade, then answer every text message with those that `answer` gives for it."""
+    if (request.header("upgrade") or "").lower() != "websocket":
+        connection.send(head(426, [("Upgrade", "websocket"), ("Content-Length", "0")]))
+        return
+    _Conversation(connection, answer).run(request, (), None, None, (1000, ""))
+
+
 class _Echo:
     def __init__(self, connection: Connection, compress: bool) -> None:
         self._connection = connection
@@ -118,8 +128,7 @@ class _Echo:
                     )
                 )
             case TextMessage() | BytesMessage():
-                self._say(event)
-                self._echoed += event.message_finished
+                self._answer(event)
             case Ping():
                 self._say(event.response())
             case Pong():
@@ -132,8 +141,26 @@ class _Echo:
                 return False
         return True
 
+    def _answer(self, event: TextMessage | BytesMessage) -> None:
+        self._say(event)
+        self._echoed += event.message_finished
+
     def _say(self, event: Event) -> None:
         self._connection.send(self._protocol.send(event))
+
+
+class _Conversation(_Echo):
+    def __init__(self, connection: Connection, answer: Callable[[str], Iterator[str]]) -> None:
+        super().__init__(connection, compress=True)
+        self._answers = answer
+        self._held = ""
+
+    def _answer(self, event: TextMessage | BytesMessage) -> None:
+        self._held += event.data if isinstance(event, TextMessage) else event.data.decode()
+        if event.message_finished:
+            text, self._held = self._held, ""
+            for message in self._answers(text):
+                self._say(TextMessage(message))
 
 
 def _message(content: str | bytes) -> Event:

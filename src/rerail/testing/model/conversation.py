@@ -42,11 +42,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool on offer; `parameters` is its JSON schema."""
+    """A tool on offer; `parameters` is its JSON schema.
+
+    A `custom` tool takes a text instead, which stands as the one argument `input`.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
+    custom: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,8 @@ def _since_user(asked: Asked) -> list[Message]:
 
 
 def _arguments(tool: Tool, asked: Asked) -> dict[str, Any]:
+    if tool.custom:
+        return {"input": f"simulated input for {tool.name}"}
     value = sample(tool.parameters, asked.chance)
     return shuffled(value, asked.chance) if isinstance(value, dict) else {}
 

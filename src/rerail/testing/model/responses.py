@@ -4,8 +4,9 @@ Source: the OpenAPI description of `/v1/responses` and of its streaming events.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from rerail.testing.model.chat import choice, plain
 from rerail.testing.model.conversation import (
@@ -28,25 +29,34 @@ from rerail.testing.model.conversation import (
 Item = dict[str, Any]
 
 
-def read(body: Mapping[str, Any], earlier: tuple[Message, ...] = ()) -> Asked:
-    """Understand a request; `earlier` is the history behind its `previous_response_id`.
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the server keeps behind a `previous_response_id`; tools only where they were items."""
+
+    messages: tuple[Message, ...] = ()
+    tools: tuple[Tool, ...] = ()
+
+
+def read(body: Mapping[str, Any], past: Past | None = None) -> Asked:
+    """Understand a request; `past` is what stands behind its `previous_response_id`.
 
     Raises:
         BadRequest: It lacks its model or its input, or an item is of no known type.
     """
+    past = past or Past()
     instructions = str(body.get("instructions") or "")
     system = (Message("system", instructions),) if instructions else ()
     entries = body.get("input")
     if isinstance(entries, str):
         body = {**body, "input": [{"role": "user", "content": entries}]}
     new = tuple(message for entry in objects(body, "input") if (message := _message(entry)))
-    if not (new or earlier):
+    if not (new or past.messages or is_prewarm(body)):
         raise BadRequest("Missing required parameter: 'input'.", "input")
     return Asked(
         api="responses",
         model=model_of(body),
-        messages=system + earlier + new,
-        tools=tuple(_tool(entry) for entry in objects(body, "tools") if "name" in entry),
+        messages=system + past.messages + new,
+        tools=(*past.tools, *_tools(objects(body, "tools")), *_additional_tools(body)),
         tool_choice=choice(body.get("tool_choice")),
         schema=_schema(body.get("text")),
         stream=bool(body.get("stream")),
@@ -59,29 +69,44 @@ def whole(answer: Answer) -> dict[str, Any]:
     return _finished(answer, _frame(answer), _items(answer))
 
 
-def remembered(answer: Answer, document: Mapping[str, Any]) -> tuple[Message, ...]:
-    """The history that a later request continues by this response's id."""
-    calls = tuple(
-        ToolCall(item["name"], parse_arguments(item["arguments"]), item["call_id"])
-        for item in document["output"]
-        if item["type"] == "function_call"
-    )
-    history = tuple(entry for entry in answer.asked.messages if entry.role != "system")
-    return (*history, Message("assistant", answer.reply.text, calls))
+def is_prewarm(body: Mapping[str, Any]) -> bool:
+    """Whether nothing is to be generated yet (over a WebSocket)."""
+    return body.get("generate") is False
+
+
+def remembered(answer: Answer, document: Mapping[str, Any]) -> Past:
+    """What a later request continues by this response's id."""
+    asked = answer.asked
+    calls = tuple(_read_call(item) for item in document["output"] if item["type"] in _CALLS)
+    history = [entry for entry in asked.messages if entry.role != "system"]
+    if document["output"]:
+        history.append(Message("assistant", answer.reply.text, calls))
+    named = {tool.name for tool in _tools(objects(asked.body, "tools"))}
+    return Past(tuple(history), tuple(tool for tool in asked.tools if tool.name not in named))
 
 
 def events(answer: Answer, document: Mapping[str, Any]) -> Iterator[bytes]:
     """The same reply as server-sent events, each as it stands on the wire."""
+    for event in event_documents(answer, document):
+        yield f"event: {event['type']}\ndata: {event_text(event)}\n\n".encode()
+
+
+def event_documents(answer: Answer, document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same reply as the documents of its events, in order."""
     frame = {**document, "status": "in_progress", "output": [], "usage": None}
     frame["completed_at"] = None
-    numbered = enumerate(_steps(answer, frame, document))
-    for number, (kind, fields) in numbered:
-        text = json.dumps(
-            {"type": kind, "sequence_number": number, **fields},
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
-        yield f"event: {kind}\ndata: {text}\n\n".encode()
+    for number, (kind, fields) in enumerate(_steps(answer, frame, document)):
+        yield {"type": kind, "sequence_number": number, **fields}
+
+
+def event_text(event: Mapping[str, Any]) -> str:
+    """An event's document as JSON text, in one line."""
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+
+
+def prewarmed(answer: Answer) -> dict[str, Any]:
+    """The document of a response that was asked for with `generate: false`: nothing is said."""
+    return _finished(answer, _frame(answer), [])
 
 
 Named = tuple[str, dict[str, Any]]
@@ -93,8 +118,7 @@ def _steps(
     yield "response.created", {"response": frame}
     yield "response.in_progress", {"response": frame}
     for index, item in enumerate(document["output"]):
-        steps = _text_steps if item["type"] == "message" else _call_steps
-        yield from steps(answer, index, item)
+        yield from _STEPS[item["type"]](answer, index, item)
     yield "response.completed", {"response": document}
 
 
@@ -124,6 +148,23 @@ def _call_steps(answer: Answer, index: int, item: Item) -> Iterator[Named]:
     yield "response.output_item.done", {"output_index": index, "item": item}
 
 
+def _custom_call_steps(answer: Answer, index: int, item: Item) -> Iterator[Named]:
+    place = {"item_id": item["id"], "output_index": index}
+    begun = {**item, "status": "in_progress", "input": ""}
+    yield "response.output_item.added", {"output_index": index, "item": begun}
+    for piece in pieces(item["input"], answer.chance):
+        yield "response.custom_tool_call_input.delta", {**place, "delta": piece}
+    yield "response.custom_tool_call_input.done", {**place, "input": item["input"]}
+    yield "response.output_item.done", {"output_index": index, "item": item}
+
+
+_STEPS = {
+    "message": _text_steps,
+    "function_call": _call_steps,
+    "custom_tool_call": _custom_call_steps,
+}
+
+
 def _items(answer: Answer) -> list[Item]:
     items: list[Item] = []
     if answer.reply.text or not answer.reply.tool_calls:
@@ -137,18 +178,34 @@ def _items(answer: Answer) -> list[Item]:
                 "role": "assistant",
             }
         )
-    items += [
-        {
-            "id": answer.identifier("fc_", 50, hexadecimal=True),
-            "type": "function_call",
-            "status": "completed",
-            "arguments": arguments_text(call),
-            "call_id": call.call_id or answer.identifier("call_"),
-            "name": call.name,
-        }
-        for call in answer.reply.tool_calls
-    ]
+    custom = {tool.name for tool in answer.asked.tools if tool.custom}
+    for call in answer.reply.tool_calls:
+        make = _custom_call if call.name in custom else _function_call
+        items.append(make(answer, call))
     return items
+
+
+def _function_call(answer: Answer, call: ToolCall) -> Item:
+    return {
+        "id": answer.identifier("fc_", 50, hexadecimal=True),
+        "type": "function_call",
+        "status": "completed",
+        "arguments": arguments_text(call),
+        "call_id": call.call_id or answer.identifier("call_"),
+        "name": call.name,
+    }
+
+
+def _custom_call(answer: Answer, call: ToolCall) -> Item:
+    """A call of a tool that takes text, not JSON: its one argument is `input`."""
+    return {
+        "id": answer.identifier("ctc_", 50, hexadecimal=True),
+        "type": "custom_tool_call",
+        "status": "completed",
+        "input": str(call.arguments.get("input", "")),
+        "call_id": call.call_id or answer.identifier("call_"),
+        "name": call.name,
+    }
 
 
 def _frame(answer: Answer) -> dict[str, Any]:
@@ -196,17 +253,43 @@ def _finished(answer: Answer, frame: dict[str, Any], items: list[Item]) -> dict[
 
 def _message(entry: Mapping[str, Any]) -> Message | None:
     kind = entry.get("type", "message")
-    if kind == "function_call":
-        arguments = parse_arguments(entry.get("arguments"))
-        call = ToolCall(str(entry.get("name")), arguments, str(entry.get("call_id")))
-        return Message("assistant", "", (call,))
-    if kind == "function_call_output":
+    if kind in _CALLS:
+        return Message("assistant", "", (_read_call(entry),))
+    if kind in ("function_call_output", "custom_tool_call_output"):
         return Message("tool", plain(entry.get("output")), (), str(entry.get("call_id")))
-    if kind in ("reasoning", "item_reference"):
+    if kind in _SILENT_ITEMS:
         return None
     if kind != "message":
         raise BadRequest(f"Invalid value: '{kind}' is no known type of item.", "input")
     return Message(role_of(entry, "input"), plain(entry.get("content")))
+
+
+_CALLS: Final = ("function_call", "custom_tool_call")
+_SILENT_ITEMS: Final = ("reasoning", "item_reference", "additional_tools", "configuration_update")
+"""Items of the input that are no message."""
+
+
+def _read_call(entry: Mapping[str, Any]) -> ToolCall:
+    if entry["type"] == "custom_tool_call":
+        arguments: Mapping[str, Any] = {"input": str(entry.get("input") or "")}
+    else:
+        arguments = parse_arguments(entry.get("arguments"))
+    return ToolCall(str(entry.get("name")), arguments, str(entry.get("call_id")))
+
+
+def _additional_tools(body: Mapping[str, Any]) -> Iterator[Tool]:
+    """Tools that come as an item of the input, and stay for the later requests."""
+    for item in objects(body, "input"):
+        if item.get("type") == "additional_tools":
+            yield from _tools(objects(item, "tools"))
+
+
+def _tools(offered: Iterable[Mapping[str, Any]]) -> Iterator[Tool]:
+    for entry in offered:
+        if entry.get("type") == "namespace":
+            yield from _tools(objects(entry, "tools"))
+        elif "name" in entry:
+            yield _tool(entry)
 
 
 def _tool(entry: Mapping[str, Any]) -> Tool:
@@ -214,6 +297,7 @@ def _tool(entry: Mapping[str, Any]) -> Tool:
         str(entry["name"]),
         str(entry.get("description") or ""),
         mapping(entry.get("parameters")),
+        custom=entry.get("type") == "custom",
     )
 
 

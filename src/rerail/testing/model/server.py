@@ -24,8 +24,8 @@ from rerail.testing.model.conversation import (
     Asked,
     BadRequest,
     Decide,
-    Message,
     Policy,
+    Reply,
     tokens,
 )
 from rerail.testing.model.exchange import (
@@ -39,6 +39,7 @@ from rerail.testing.model.exchange import (
 from rerail.testing.model.improvise import improvise
 from rerail.testing.origin import Origin
 from rerail.testing.replies import Header, chunk, head, routes
+from rerail.testing.websocket import websocket_conversation
 
 REMEMBERED: Final = 1000
 """How many responses `previous_response_id` can go back to."""
@@ -99,7 +100,7 @@ class SimulatedModel:
         self._keep = keep
         self._lock = threading.Lock()
         self._seen: Counter[str] = Counter()
-        self._responses: dict[str, tuple[Message, ...]] = {}
+        self._responses: dict[str, responses.Past] = {}
         self.origin = Origin(routes(self._routes()), tls=tls, host=host, port=port, keep=keep)
 
     @property
@@ -142,6 +143,7 @@ class SimulatedModel:
         return {
             "POST /v1/chat/completions": self._answers(self._chat, chat.error),
             "POST /v1/responses": self._answers(self._respond, chat.error),
+            "GET /v1/responses": self._converse,
             "POST /v1/messages": self._answers(self._message, messages.error),
             "POST /v1/messages/count_tokens": self._answers(self._count, messages.error),
             "GET /v1/models": self._models,
@@ -177,13 +179,31 @@ class SimulatedModel:
             send_json(connection, 200, chat.whole(answer), _openai_headers(answer))
 
     def _respond(self, connection: Connection, body: Mapping[str, Any], trouble: Trouble) -> None:
-        answer = self._answer(responses.read(body, self._earlier(body)))
+        answer = self._answer(responses.read(body, self._past(body)))
         document = responses.whole(answer)
         self._remember(document["id"], responses.remembered(answer, document))
         if answer.asked.stream:
             self._send_stream(connection, responses.events(answer, document), trouble)
         else:
             send_json(connection, 200, document, _openai_headers(answer))
+
+    def _converse(self, connection: Connection, request: Request) -> None:
+        """Responses over a WebSocket: each message asks for one, its events come as messages."""
+        websocket_conversation(connection, request, self._say)
+
+    def _say(self, text: str) -> Iterator[str]:
+        try:
+            body = json.loads(text)
+            asked = responses.read(body, self._past(body))
+        except (ValueError, BadRequest) as bad:
+            yield responses.event_text({"type": "error", **chat.error(400, str(bad))})
+            return
+        silent = responses.is_prewarm(body)
+        answer = self._answer(asked, decide=not silent)
+        document = responses.prewarmed(answer) if silent else responses.whole(answer)
+        self._remember(document["id"], responses.remembered(answer, document))
+        for event in responses.event_documents(answer, document):
+            yield responses.event_text(event)
 
     def _message(self, connection: Connection, body: Mapping[str, Any], trouble: Trouble) -> None:
         if not isinstance(body.get("max_tokens"), int):
@@ -214,11 +234,12 @@ class SimulatedModel:
 
     # -- one call -------------------------------------------------------------------------------
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, asked: Asked, *, decide: bool = True) -> Answer:
         asked = replace(asked, chance=self._chance(asked))
-        if self._keep:
+        if self._keep and decide:
             self.asked.append(asked)
-        return Answer(asked, self._decide(asked), wall_ns() // 10**9, asked.chance)
+        reply = self._decide(asked) if decide else Reply()
+        return Answer(asked, reply, wall_ns() // 10**9, asked.chance)
 
     def _chance(self, asked: Asked) -> random.Random:
         if self._seed is None:
@@ -230,18 +251,18 @@ class SimulatedModel:
         digest = hashlib.sha256(drawn.encode()).digest()
         return random.Random(digest)  # noqa: S311 - a seed is meant to be repeatable
 
-    def _earlier(self, body: Mapping[str, Any]) -> tuple[Message, ...]:
+    def _past(self, body: Mapping[str, Any]) -> responses.Past:
         name = body.get("previous_response_id")
         if name is None:
-            return ()
+            return responses.Past()
         if name not in self._responses:
             text = f"Previous response with id '{name}' not found."
             raise BadRequest(text, "previous_response_id")
         return self._responses[name]
 
-    def _remember(self, name: str, history: tuple[Message, ...]) -> None:
+    def _remember(self, name: str, past: responses.Past) -> None:
         with self._lock:
-            self._responses[name] = history
+            self._responses[name] = past
             while len(self._responses) > REMEMBERED:
                 del self._responses[next(iter(self._responses))]
 

@@ -1,0 +1,109 @@
+"""What the simulated model makes a real agent do: read a file, change it, run a command, sum up.
+
+It knows each agent's names for its tools, and nothing of rerail.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rerail.testing.model.conversation import Asked, Reply, Tool, ToolCall
+
+NOTES: Final = "notes.txt"
+BEFORE: Final = "The plan is a draft.\nIt has two lines.\n"
+AFTER: Final = BEFORE.replace("draft", "final")
+LOOK: Final = "date && ls -la && git status"
+TASK: Final = (
+    f"Read {NOTES}, replace the word draft in it by final, then run `{LOOK}` and say what you see."
+)
+
+Arguments = Callable[[Path], Mapping[str, Any]]
+
+READERS: Final[Mapping[str, Arguments]] = {
+    "Read": lambda folder: {"file_path": str(folder / NOTES)},
+    "read_file": lambda folder: {"file_path": str(folder / NOTES)},
+}
+EDITORS: Final[Mapping[str, Arguments]] = {
+    "Edit": lambda folder: _replacement(folder),
+    "edit": lambda folder: _replacement(folder),
+}
+SHELLS: Final[Mapping[str, Callable[[str], Mapping[str, Any]]]] = {
+    "Bash": lambda command: {"command": command, "description": "Do what was asked"},
+    "run_shell_command": lambda command: {"command": command, "is_background": False},
+    "exec_command": lambda command: {"cmd": command},
+    "shell_command": lambda command: {"command": command},
+    "shell": lambda command: {"command": ["bash", "-c", command]},
+    "bash": lambda command: {"command": command},
+    "exec": lambda command: {
+        "input": f"text((await tools.exec_command({json.dumps({'cmd': command})})).output)"
+    },
+}
+IN_A_SHELL: Final = (f"cat {NOTES}", f"sed -i s/draft/final/ {NOTES}", LOOK)
+
+
+class Chores:
+    """A policy for one agent at work in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def reply(self, asked: Asked) -> Reply:
+        """The next chore, or what came of the last one."""
+        if not asked.tools:
+            return Reply(_without_tools(asked))
+        done = sum(message.role == "tool" for message in asked.messages)
+        chores = self._chores(asked.tools)
+        if done < len(chores):
+            return Reply("I shall see to that.", (chores[done],))
+        return Reply(f"All three are done. The last one said:\n{_last_result(asked)}")
+
+    def _chores(self, tools: Sequence[Tool]) -> list[ToolCall]:
+        names = {tool.name for tool in tools}
+        shell = next((name for name in SHELLS if name in names), "")
+        if not shell:
+            return []
+        reader = next((name for name in READERS if name in names), "")
+        editor = next((name for name in EDITORS if name in names), "")
+        if reader and editor:
+            return [
+                ToolCall(reader, READERS[reader](self._folder)),
+                ToolCall(editor, EDITORS[editor](self._folder)),
+                ToolCall(shell, SHELLS[shell](LOOK)),
+            ]
+        return [ToolCall(shell, SHELLS[shell](command)) for command in IN_A_SHELL]
+
+
+def _replacement(folder: Path) -> Mapping[str, Any]:
+    return {
+        "file_path": str(folder / NOTES),
+        "old_string": "The plan is a draft.",
+        "new_string": "The plan is a final.",
+    }
+
+
+def _last_result(asked: Asked) -> str:
+    results = [message.text for message in asked.messages if message.role == "tool"]
+    return results[-1][:2000] if results else ""
+
+
+def _without_tools(asked: Asked) -> str:
+    """A title, a summary, or the answer of an agent that edits by words (aider)."""
+    if any("SEARCH/REPLACE" in message.text for message in asked.messages):
+        if any("The plan is a final." in message.text for message in asked.messages[-1:]):
+            return "The word is replaced."
+        return "\n".join(
+            [
+                "The word is replaced here:",
+                "",
+                NOTES,
+                "```",
+                "<<<<<<< SEARCH",
+                "The plan is a draft.",
+                "=======",
+                "The plan is a final.",
+                ">>>>>>> REPLACE",
+                "```",
+            ]
+        )
+    return "Replace a word in the notes"
