@@ -142,7 +142,7 @@ def test_the_commands_of_a_line_are_told_apart() -> None:
 
 @pytest.mark.parametrize("page", USER_PAGES, ids=name_of)
 def test_the_tasks_of_make_exist(page: Path) -> None:
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     lines = [*typed(page), *_SPAN.findall(prose(page))]
     asked = {words[1] for line in lines if (words := line.split())[:1] == ["make"] and words[1:]}
     assert asked <= targets
