@@ -16,6 +16,7 @@ VERBS: Final = {
     "record": ("rerail.cli.record:record", "Run a command and keep everything on a tape."),
     "replay": ("rerail.cli.replay:replay", "Play a tape back to the same or a changed command."),
     "show": ("rerail.cli.show:show", "Look at a tape: summary, exchanges, one exchange whole."),
+    "steps": ("rerail.cli.steps:steps", "The conversation: what each model call heard and said."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),

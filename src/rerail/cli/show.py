@@ -1,26 +1,24 @@
 """`rerail show`: what is on a tape, as a list, or one event or exchange of it whole."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from rerail.cli import raw as raw_bytes
 from rerail.cli.complaint import complain
+from rerail.cli.damage import tell_damage
 from rerail.cli.facts import event_values
 from rerail.cli.follow import follow as follow_tape
 from rerail.cli.listing import overview_values, print_event, print_overview
 from rerail.cli.numbers import Number, check_event, exchanges_of, read_number
 from rerail.cli.outline import Outline, read_outline, readable_events
-from rerail.cli.texts import json_array, json_line, json_text, quantity, say
+from rerail.cli.texts import json_array, json_line, json_text, say
 from rerail.cli.whole import Page
 from rerail.cli.whole_values import exchange_values, whole_event_values
 from rerail.errors import RerailError, UsageProblem
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape
 from rerail.tape.records import Event
-
-_DAMAGE_SHOWN = 3
 
 
 @click.command()
@@ -89,7 +87,7 @@ def _overview(tape: Tape, *, steps_only: bool, as_json: bool) -> int:
         say(json_text(overview_values(str(tape.path), outline, steps_only=steps_only)))
     else:
         print_overview(str(tape.path), outline, steps_only=steps_only)
-    return _tell(tape, outline.damage)
+    return tell_damage(tape, outline.damage)
 
 
 def _events(tape: Tape, *, as_json: bool) -> int:
@@ -101,7 +99,7 @@ def _events(tape: Tape, *, as_json: bool) -> int:
     else:
         for event in found:
             print_event(tape.run, event)
-    return _tell(tape, damage)
+    return tell_damage(tape, damage)
 
 
 def _whole(tape: Tape, number: Number, *, as_json: bool) -> int:
@@ -121,7 +119,7 @@ def _whole(tape: Tape, number: Number, *, as_json: bool) -> int:
             say(json_text(exchange_values(tape, outline, exchange, damage)))
         else:
             Page(tape, outline, damage).exchange(exchange)
-    return _tell(tape, damage)
+    return tell_damage(tape, damage)
 
 
 def _raw(tape: Tape, number: Number, *, of_request: bool) -> int:
@@ -160,17 +158,3 @@ def _follow(path: Path, *, as_json: bool) -> int:
     if left == "lost":
         complain("the recorder died (run.lost); everything committed by then was shown", None)
     return 0
-
-
-def _tell(tape: Tape, damage: Sequence[RerailError]) -> int:
-    """Say on standard error what could not be read; returns the exit status that this makes."""
-    if not damage:
-        return 0
-    lines = [error.what for error in damage[:_DAMAGE_SHOWN]]
-    more = len(damage) - _DAMAGE_SHOWN
-    if more > 0:
-        lines.append(f"and {quantity(more, 'more place')}")
-    for line in lines[:-1]:
-        complain(line, None)
-    complain(lines[-1], f"see all that is wrong with `rerail verify {tape.path}`")
-    return 1

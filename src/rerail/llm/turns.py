@@ -1,0 +1,121 @@
+"""The run as a conversation: each model call, what was new in it, and what the model said.
+
+A view over exchanges and their bodies, which are given; knows no tape and no file.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rerail.llm.calls import ModelCall
+from rerail.llm.meaning import completion_of, prompt_of
+from rerail.llm.steps import Attempt
+from rerail.llm.view import Completion, Message, Part, Prompt
+from rerail.tape.exchange import Exchange
+
+_LOOKED_BACK: Final = 16
+"""Earlier requests that a request is compared with: conversations beside each other are few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One model call.
+
+    `exchange_id` is that of its last attempt. `asked_at` is when the request was complete, in
+    nanoseconds since the run began; `took_ns` the time to the reply's end, None where there was
+    none. `new` is what the request holds beyond the earlier request most like it, the model's own
+    words left out. `prompt` and `completion` are None where they cannot be told.
+    """
+
+    step: int
+    attempts: int
+    exchange_id: int
+    call: ModelCall
+    asked_at: int
+    took_ns: int | None
+    prompt: Prompt | None
+    completion: Completion | None
+    new: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bodies:
+    """What is on a tape of an exchange, content codings undone; None where it cannot be had."""
+
+    request: bytes | None
+    reply: bytes | None
+    reply_type: str = ""
+
+
+def turns(
+    exchanges: Iterable[Exchange],
+    attempts: Mapping[int, Attempt],
+    bodies: Callable[[Exchange], Bodies],
+) -> list[Turn]:
+    """The turns of a run in the order of its steps; `attempts` is from `rerail.llm.steps`."""
+    last: dict[int, tuple[Exchange, Attempt]] = {}
+    for exchange in exchanges:
+        attempt = attempts.get(exchange.exchange_id)
+        if attempt is not None:
+            last[attempt.step] = exchange, attempt
+    said: deque[Counter[str]] = deque(maxlen=_LOOKED_BACK)
+    found = []
+    for step in sorted(last):
+        turn = _turn(*last[step], bodies, said)
+        found.append(turn)
+        if turn.prompt is not None:
+            said.append(_parts(turn.prompt.messages))
+    return found
+
+
+def _turn(
+    exchange: Exchange,
+    attempt: Attempt,
+    bodies: Callable[[Exchange], Bodies],
+    said: Sequence[Counter[str]],
+) -> Turn:
+    api = attempt.call.api
+    found = bodies(exchange)
+    prompt = prompt_of(api, found.request) if found.request is not None else None
+    completion = None
+    if found.reply is not None:
+        completion = completion_of(api, found.reply, found.reply_type)
+    asked_at = exchange.request.at if exchange.request else 0
+    end = exchange.reply_body or exchange.failed
+    return Turn(
+        attempt.step,
+        attempt.attempt,
+        exchange.exchange_id,
+        attempt.call,
+        asked_at,
+        end.at - asked_at if end else None,
+        prompt,
+        completion,
+        tuple(_new(prompt.messages, said)) if prompt else (),
+    )
+
+
+def _new(messages: Sequence[Message], said: Sequence[Counter[str]]) -> Iterator[Message]:
+    """The parts that the earlier request most like this one did not hold, in their messages."""
+    here = _parts(messages)
+    nearest = max(said, key=lambda earlier: (earlier & here).total(), default=Counter[str]())
+    known = nearest.copy()
+    for message in messages:
+        parts = []
+        for part in message.parts:
+            key = _key(message, part)
+            if known[key]:
+                known[key] -= 1
+            elif message.role != "assistant":
+                parts.append(part)
+        if parts:
+            yield Message(message.role, tuple(parts))
+
+
+def _parts(messages: Sequence[Message]) -> Counter[str]:
+    return Counter(_key(message, part) for message in messages for part in message.parts)
+
+
+def _key(message: Message, part: Part) -> str:
+    return f"{message.role} {part!r}"

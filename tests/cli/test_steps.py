@@ -1,0 +1,121 @@
+"""`rerail steps` on tapes made by hand: a chat in three steps, and what cannot be read."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rerail.testing.tapes import CHAT, Recording
+from tests.cli.conftest import Result
+
+MakeTape = Callable[..., Recording]
+Rerail = Callable[..., Result]
+
+ASKED = {"role": "user", "content": "How many\nlines?"}
+CALL = {"id": "c1", "function": {"name": "count", "arguments": '{"path": "a.txt"}'}}
+CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+TOLD = {"role": "tool", "tool_call_id": "c1", "content": "two"}
+
+
+def ask(tape: Recording, exchange: int, *messages: dict[str, Any]) -> None:
+    body = json.dumps({"model": "gpt", "messages": messages}).encode()
+    tape.request(exchange, body, method="POST", target=CHAT, host="api.openai.com")
+
+
+def answer(tape: Recording, exchange: int, message: dict[str, Any], finish: str) -> None:
+    document = {
+        "model": "gpt-1",
+        "choices": [{"message": message, "finish_reason": finish}],
+        "usage": {"prompt_tokens": 1200, "completion_tokens": 5},
+    }
+    kind = "Content-Type: application/json\r\n"
+    tape.reply(exchange, [json.dumps(document).encode()], headers=kind)
+
+
+@pytest.fixture
+def chat(make_tape: MakeTape) -> Path:
+    tape = make_tape()
+    ask(tape, 1, ASKED)
+    answer(tape, 1, CALLED, "tool_calls")
+    ask(tape, 2, ASKED, CALLED, TOLD)
+    answer(tape, 2, {"content": "There are two."}, "stop")
+    tape.chat(3)
+    tape.end()
+    return tape.path
+
+
+def test_each_step_has_what_is_new_and_what_was_said(chat: Path, rerail: Rerail) -> None:
+    assert rerail("steps", chat).lines == [
+        "s1  +3 ms  3 ms  gpt → gpt-1  1 200 in, 5 out  tool_calls",
+        "  user      How many ⏎ lines?",
+        '  →         count(path="a.txt")',
+        "s2  +8 ms  3 ms  gpt → gpt-1  1 200 in, 5 out  stop",
+        "  ←         two",
+        "  assistant There are two.",
+        "s3  +13 ms  no end  m",
+        "  user      hello",
+        "            (no answer is on the tape)",
+    ]
+
+
+@pytest.mark.parametrize("step", ["1", "s1"])
+def test_one_step_has_its_texts_whole(chat: Path, rerail: Rerail, step: str) -> None:
+    assert rerail("steps", chat, step).lines[1:3] == ["  user      How many", " " * 12 + "lines?"]
+
+
+def test_as_json_every_turn_names_its_evidence(chat: Path, rerail: Rerail) -> None:
+    turns = rerail("steps", chat, "--json").json["turns"]
+    assert [(turn["step"], turn["exchange"]) for turn in turns] == [(1, 1), (2, 2), (3, 3)]
+    assert turns[1]["new_messages"] == [
+        {
+            "role": "tool",
+            "parts": [
+                {
+                    "type": "tool_call_response",
+                    "call_id": "c1",
+                    "response": "two",
+                    "is_error": False,
+                }
+            ],
+        }
+    ]
+    assert turns[0]["message"]["parts"] == [
+        {"type": "tool_call", "call_id": "c1", "name": "count", "arguments": {"path": "a.txt"}}
+    ]
+    assert turns[2]["message"] is None
+
+
+def test_text_of_a_stranger_moves_no_cursor(make_tape: MakeTape, rerail: Rerail) -> None:
+    tape = make_tape()
+    ask(tape, 1, {"role": "us\x1b[2Jer", "content": "a\x1b[2Jb"})
+    tape.end()
+    for words in ([], ["1"], ["--json"]):
+        assert "\x1b" not in rerail("steps", tape.path, *words).out
+
+
+def test_a_request_that_is_no_json_says_so(make_tape: MakeTape, rerail: Rerail) -> None:
+    tape = make_tape()
+    tape.request(1, b"{", method="POST", target=CHAT)
+    tape.reply(1, [b"not json"])
+    tape.end()
+    told = rerail("steps", tape.path).lines[1:]
+    assert told == [
+        " " * 12 + "(the request cannot be read as its API says)",
+        " " * 12 + "(no answer is on the tape)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "what", "hint"),
+    [
+        ("r1", "`r1` is no number of a step", "write 4 or s4"),
+        ("x", "`x` is no number", "s4 for a step"),
+        ("9", "there is no step s9", "it has steps s1 to s3"),
+    ],
+)
+def test_a_step_that_is_not_there(
+    chat: Path, rerail: Rerail, step: str, what: str, hint: str
+) -> None:
+    rerail("steps", chat, step).assert_complaint(2, what, hint)
