@@ -6,6 +6,7 @@ no clock: times are those of the recording, and whoever sends decides how long t
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -13,8 +14,8 @@ from msgspec import Struct
 from rerail.redact.reference import to_wire
 from rerail.tape.chunks import Chunk, decode_chunks
 from rerail.tape.exchange import Exchange
-from rerail.tape.records import Body, BodyEnd, Framing
-from rerail.wire.http1 import Head, content_length, parse_head, request_line, status_line
+from rerail.tape.records import BodyEnd, Framing
+from rerail.wire.http1 import Head, content_length, parse_head, status_line
 from rerail.wire.websocket import accept_key
 
 
@@ -26,10 +27,11 @@ class Piece(Struct, frozen=True):
 
 
 class Content(Struct, frozen=True):
-    """A reply's body: where to read it, and in which chunks it came."""
+    """A reply's body: its size, where to read it, and in which chunks it came."""
 
+    size: int
     read: Callable[[], Iterator[bytes]]
-    chunks: tuple[Chunk, ...] = ()
+    chunks: Callable[[], tuple[Chunk, ...]] = tuple
     chunk_lines: bytes = b""
     trailers: bytes = b""
 
@@ -65,6 +67,17 @@ class Plan(Struct, frozen=True):
             elif self.framing != "none" and self.content is not None:
                 yield from (Piece(cut.at, cut.data) for cut in self._cuts(self.content))
 
+    def is_small(self, limit: int) -> bool:
+        """Whether the reply came whole, with a length told before, of at most `limit` bytes."""
+        known = self.head is not None and self.framing == "length" and self.ended == "complete"
+        return known and self.content is not None and self.content.size <= limit
+
+    def whole(self, interim_sent: int = 0) -> Piece:
+        """A small reply in one write: every head that is due, and the body."""
+        assert self.head is not None and self.content is not None
+        heads = [head.data for head in self.interim[interim_sent:]]
+        return Piece(self.ended_at, b"".join([*heads, self.head.data, *self.content.read()]))
+
     def switching_head(self, sec_websocket_key: bytes) -> bytes:
         """The 101 head with the accept value for this agent's key, everything else as recorded."""
         assert self.head is not None
@@ -77,11 +90,11 @@ class Plan(Struct, frozen=True):
         return status_line(parse_head(self.head.data)).status if self.head else 0
 
     def _cuts(self, content: Content) -> Iterator["_Cut"]:
-        return _cut(content.read(), content.chunks, self.ended_at)
+        return _cut(content.read(), content.chunks(), self.ended_at)
 
     def _chunked(self) -> Iterator[Piece]:
         """RFC 9112 section 7.1: each chunk under the size line that the sender gave it."""
-        content = self.content or Content(lambda: iter(()))
+        content = self.content or Content(0, lambda: iter(()))
         lines = iter(_LINE.findall(content.chunk_lines))
         last: _Cut | None = None
         line, broken = b"", False
@@ -156,25 +169,27 @@ def make_plan(
     assert request is not None
     reply = exchange.reply
     head = None if reply is None else parse_head(reply.head)
-    asked = parse_head(request.head)
-    method = request_line(asked).method
     end = exchange.reply_body or exchange.failed
     return Plan(
         exchange_id=exchange.exchange_id,
-        interim=tuple(Piece(item.at, to_wire(item.head)) for item in exchange.interim),
+        interim=tuple([Piece(item.at, to_wire(item.head)) for item in exchange.interim]),
         head=None if reply is None else Piece(reply.at, to_wire(reply.head)),
-        framing=_framing(method, head) if head else "none",
+        framing=_framing(request.head.partition(b" ")[0], head) if head else "none",
         content=_content(exchange, read),
         ended=_ended(exchange),
         requested_at=request.at,
         ended_at=end.at if end else lost_at,
         is_websocket=bool(exchange.websocket),
-        closes=head is not None and (_is_last(asked) or _is_last(head)),
+        closes=reply is not None and (_is_last(request.head) or _is_last(reply.head)),
     )
 
 
-def _is_last(head: Head) -> bool:
+def _is_last(raw: bytes) -> bool:
     """Whether a head, of either side, ends its connection (RFC 9112 section 9.3)."""
+    old = b"HTTP/1.0" in raw
+    if not old and b"connection" not in raw.lower():
+        return False
+    head = parse_head(raw)
     if head.has_token(b"connection", b"close"):
         return True
     old = head.start.startswith(b"HTTP/1.0 ") or head.start.endswith(b" HTTP/1.0")
@@ -204,17 +219,18 @@ def _framing(method: bytes, head: Head) -> Framing:
 def _content(exchange: Exchange, read: Callable[[bytes], Iterator[bytes]]) -> Content | None:
     unfinished = exchange.unfinished
     if exchange.reply_body is None and unfinished is not None and unfinished.side == "origin":
-        return Content(lambda: iter((unfinished.content(),)), unfinished.chunks)
+        half = unfinished
+        return Content(half.size, lambda: iter((half.content(),)), lambda: half.chunks)
     body = exchange.reply_body.body if exchange.reply_body else None
     if body is None:
         return None
-    digest = body.digest
-    return Content(lambda: read(digest), _chunks(body), body.chunk_lines, body.trailers)
+    chunks = partial(_chunks, body.chunks)
+    return Content(body.size, partial(read, body.digest), chunks, body.chunk_lines, body.trailers)
 
 
-def _chunks(body: Body) -> tuple[Chunk, ...]:
+def _chunks(table: bytes) -> tuple[Chunk, ...]:
     """The table, if it can be read: a torn one costs the boundaries, never the bytes."""
     try:
-        return tuple(decode_chunks(body.chunks))
+        return tuple(decode_chunks(table))
     except ValueError:
         return ()

@@ -300,7 +300,7 @@ class PlayedSession:
             if plan.is_websocket:
                 self._switch(arriving, answer, plan)
             else:
-                self._pieces = _joined(plan, arriving.interim_sent)
+                self._pieces = _due(plan, arriving.interim_sent)
         else:
             self._wire.write(answer.reply)
 
@@ -413,12 +413,16 @@ class _Heard:
         self._heard.origin(data)
 
 
-def _joined(plan: Plan, interim_sent: int) -> Iterator[Piece]:
-    """The pieces of a plan; a small body of known length goes with its head."""
+def _due(plan: Plan, interim_sent: int) -> Iterator[Piece]:
+    """The pieces of a plan, each read when it is asked for; a small reply is one piece."""
+    if plan.is_small(JOINED_SIZE):
+        return map(plan.whole, (interim_sent,))
     pieces = plan.pieces(interim_sent=interim_sent)
-    if plan.framing != "length":
-        yield from pieces
-        return
+    return _joined(pieces) if plan.framing == "length" else pieces
+
+
+def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """Pieces in larger writes: a body of known length has no boundaries that a client sees."""
     joined: list[bytes] = []
     size = 0
     at = 0

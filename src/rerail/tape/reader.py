@@ -5,7 +5,6 @@ are built in memory when first needed: a table of them would stand outside the s
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -209,14 +208,31 @@ class Tape:
         with self._saying("a body that was arriving cannot be read"):
             return b"".join(self.evidence.parts(number))
 
-    @contextmanager
-    def _saying(self, what: str) -> Iterator[None]:
-        """Turn Damaged into an error for people: what cannot be read, and why."""
-        try:
-            yield
-        except Damaged as error:
-            hint = f"see all that is wrong with `rerail verify {self.path}`"
-            raise TapeAltered(f"{self.path}: {what}: {error}", hint=hint) from error
+    def _saying(self, what: str) -> "_Saying":
+        return _Saying(self.path, what)
+
+
+class _Saying:
+    """Turns Damaged into an error for people: what cannot be read, and why."""
+
+    __slots__ = ("_path", "_what")
+
+    def __init__(self, path: Path, what: str) -> None:
+        self._path = path
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Damaged):
+            hint = f"see all that is wrong with `rerail verify {self._path}`"
+            raise TapeAltered(f"{self._path}: {self._what}: {error}", hint=hint) from error
 
 
 def _seal(tree_size: object, root: object, envelope: object) -> Seal:
