@@ -92,6 +92,21 @@ class Request(Struct, frozen=True):
             process_id=process_id,
         )
 
+    def with_body(self, body: bytes | None, digest: bytes, size: int) -> "Request":
+        """The same head with a body."""
+        return Request(
+            self.method,
+            self.scheme,
+            self.host,
+            self.port,
+            self.target,
+            self.headers,
+            body,
+            digest,
+            size,
+            self.process_id,
+        )
+
     def header(self, name: str) -> str:
         """The values of a header, joined as RFC 9110 section 5.3 has it; `name` in lower case."""
         return ", ".join(value for key, value in self.headers if key.lower() == name)

@@ -52,7 +52,7 @@ class Match(Struct, frozen=True):
 class Entry:
     """A recorded request in the index, with what is known of its key so far."""
 
-    __slots__ = ("body", "head", "order", "recorded", "shared", "used")
+    __slots__ = ("body", "by_bytes", "head", "lane", "order", "recorded", "shared", "used")
 
     def __init__(self, order: int, recorded: Recorded, head: HeadKey) -> None:
         self.order = order
@@ -62,6 +62,10 @@ class Entry:
         self.used = False
         self.shared = False
         """Whether an equal request was under way at the same time in the recording."""
+        self.by_bytes: Key = (head.endpoint, head.strict, recorded.request.body_digest)
+        """The key without looking into the body."""
+        self.lane: Lane = (recorded.request.process_id, head.endpoint)
+        """The process and the endpoint: requests of one lane are expected in recorded order."""
 
     def read(self, rules: Sequence[BodyRule]) -> BodyKey:
         """The body's part of the key; reads the body the first time."""
@@ -74,11 +78,6 @@ class Entry:
         return self.recorded.load()
 
     @property
-    def by_bytes(self) -> Key:
-        """The key without looking into the body."""
-        return self.head.endpoint, self.head.strict, self.recorded.request.body_digest
-
-    @property
     def by_value(self) -> Key | None:
         """The key under all rules; None while the body was not read."""
         return (self.head.endpoint, self.head.loose, self.body.loose) if self.body else None
@@ -87,11 +86,6 @@ class Entry:
     def references(self) -> References:
         """The redacted values of head and body, as far as they were read."""
         return self.head.references + (self.body.references if self.body else ())
-
-    @property
-    def lane(self) -> Lane:
-        """The process and the endpoint: requests of one lane are expected in recorded order."""
-        return self.recorded.request.process_id, self.head.endpoint
 
     def overlaps(self, other: "Entry") -> bool:
         """Whether both were under way at the same time in the recording."""

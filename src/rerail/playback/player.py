@@ -178,7 +178,8 @@ class Player:
         ledger = self.ledger
         ledger.answered[number] = match.verdict
         ledger.matched.add(exchange_id)
-        ledger.rules.update(match.rules)
+        if match.rules:
+            ledger.rules.update(match.rules)
         if match.by_arrival:
             ledger.bound_by_arrival.append(BoundByArrival(request=number, exchange=exchange_id))
         if match.passed_over is not None:

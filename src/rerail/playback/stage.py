@@ -14,6 +14,7 @@ from rerail.compare.canon import Request
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.playback.answers import Answer, GoLive, Served
 from rerail.playback.dialogue import Dialogue
+from rerail.playback.heads import Asked, AskedHeads
 from rerail.playback.hold import Hold
 from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
@@ -27,7 +28,6 @@ from rerail.tape.records import BodyEnd
 from rerail.wire.http1 import (
     Data,
     End,
-    Head,
     HeadSeen,
     Opaque,
     RequestScanner,
@@ -61,7 +61,7 @@ class Stage:
     ) -> None:
         self.player = player
         self.hold = hold
-        self.redactor = redactor
+        self.heads = AskedHeads(redactor)
         self.pace = pace
         self.tap = tap
         self.live = live
@@ -195,10 +195,10 @@ class PlayedSession:
     def _asked(self, event: WireEvent) -> None:
         match event:
             case HeadSeen(head=head, framing=framing):
-                cleaned = parse_head(self._stage.redactor.head(head.raw))
-                self._arriving = _Arriving(cleaned, keep_raw=self._stage.live is not None)
+                asked = self._stage.heads.read(head.raw, self._route)
+                self._arriving = _Arriving(asked, keep_raw=self._stage.live is not None)
                 self._arriving.keep(event.raw)
-                if framing != "none" and self._may_be_early(head):
+                if framing != "none" and (asked.expects or self._stage.player.answers_early):
                     self._before_body(self._arriving)
             case Data() if self._arriving is not None:
                 self._arriving.add(event)
@@ -206,17 +206,14 @@ class PlayedSession:
                 arriving, self._arriving = self._arriving, None
                 arriving.keep(event.raw)
                 if not arriving.answered:
-                    answer = self._stage.player.answer(arriving.request(self._route))
+                    answer = self._stage.player.answer(arriving.request())
                     self._answer(arriving, answer)
             case Opaque(raw=raw, why=why):
                 self.opaque(raw, why)
 
-    def _may_be_early(self, head: Head) -> bool:
-        return self._stage.player.answers_early or head.get(b"expect") is not None
-
     def _before_body(self, arriving: "_Arriving") -> None:
         """RFC 9110 section 10.1.1: some replies come before the body, some ask for it."""
-        said = self._stage.player.before_body(arriving.request(self._route))
+        said = self._stage.player.before_body(arriving.request())
         if isinstance(said, Served):
             arriving.answered = True
             self._answer(arriving, said)
@@ -353,8 +350,9 @@ class _Arriving:
     kept only where it may have to go on to its origin.
     """
 
-    def __init__(self, head: Head, *, keep_raw: bool) -> None:
-        self.head = head
+    def __init__(self, asked: Asked, *, keep_raw: bool) -> None:
+        self.head = asked.head
+        self._without_body = asked.request
         self._raw: list[bytes] | None = [] if keep_raw else None
         self.answered = False
         self.interim_sent = 0
@@ -382,18 +380,10 @@ class _Arriving:
         else:
             self._pieces.clear()
 
-    def request(self, route: Route) -> Request:
+    def request(self) -> Request:
         """What has come so far, as it is compared."""
-        return Request.read(
-            self.head,
-            scheme=route.scheme,
-            host=route.host,
-            port=route.port,
-            body=b"".join(self._pieces) if self._size <= READ_LIMIT else None,
-            body_digest=self._hash.digest(),
-            body_size=self._size,
-            process_id=route.process_id,
-        )
+        body = b"".join(self._pieces) if self._size <= READ_LIMIT else None
+        return self._without_body.with_body(body, self._hash.digest(), self._size)
 
 
 class _Heard:
