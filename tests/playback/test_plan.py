@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rerail.playback.plan import Plan, _cut
 from rerail.playback.script import Script
 from rerail.tape.chunks import Chunk
-from rerail.tape.records import HttpReplyHead
+from rerail.tape.records import BodyEnd, Framing, HttpReplyHead
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -158,6 +158,57 @@ def test_interim_heads_come_first_unless_they_were_sent(tape_maker: Callable[[],
     plan = plan_of(maker)
     assert sent(plan).startswith(interim[0] + interim[1] + b"HTTP/1.1 200 OK")
     assert sent(plan, interim_sent=1).startswith(interim[1] + b"HTTP/1.1 200 OK")
+
+
+def test_a_small_reply_is_one_piece_when_it_was_complete(tape_maker: Callable[[], Any]) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"
+    maker.reply([b"abc", b"def"], head=head, interim=[b"HTTP/1.1 103 Early Hints\r\n\r\n"])
+    plan = plan_of(maker)
+    assert plan.is_small(6)
+    assert not plan.is_small(5)
+    assert plan.whole().data == sent(plan)
+    assert plan.whole(1).data == head + b"abcdef"
+    assert plan.whole().at >= max(piece.at for piece in plan.pieces())
+
+
+@pytest.mark.parametrize(
+    ("head", "framing", "ended"),
+    [
+        (CHUNKED, "chunked", "complete"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "close", "complete"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "length", "timeout"),
+    ],
+)
+def test_a_reply_that_came_in_parts_is_not_one_piece(
+    tape_maker: Callable[[], Any], head: bytes, framing: Framing, ended: BodyEnd
+) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.reply([b"abc"], head=head, framing=framing, ended=ended)
+    assert not plan_of(maker).is_small(100)
+
+
+@pytest.mark.parametrize(
+    ("fields", "framing"),
+    [
+        ("Content-Length: 3\r\nContent-Length: 3\r\n", "length"),
+        ("Content-Length: 3\r\nContent-Length: 4\r\n", "close"),
+        ("CONTENT-LENGTH:3\r\n", "length"),
+        ("Content-Length : 3\r\n", "length"),
+        ("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "chunked"),
+        ("Content-Length: 3\r\n\t4\r\n", "close"),
+        ("X-Content-Length: 3\r\n", "close"),
+    ],
+)
+def test_the_head_says_how_a_body_stood_on_the_wire(
+    tape_maker: Callable[[], Any], fields: str, framing: Framing
+) -> None:
+    maker = tape_maker()
+    maker.request({"a": 1})
+    maker.reply([b"abc"], head=f"HTTP/1.1 200 OK\r\n{fields}\r\n".encode())
+    assert plan_of(maker).framing == framing
 
 
 def test_a_request_that_was_never_answered_has_no_head(tape_maker: Callable[[], Any]) -> None:

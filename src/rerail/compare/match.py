@@ -17,6 +17,7 @@ from rerail.compare.recorded import Entry, Key, Lane, Match, Recorded, Verdict
 from rerail.compare.redacted import Correspondence, References
 from rerail.compare.volatile import BodyRule, Rules
 
+HEADS_REMEMBERED: Final = 256
 LOOKED_BACK: Final = 8
 """Used requests whose bodies are read to tell a repeated request from a new one."""
 
@@ -27,6 +28,7 @@ class Matcher:
     def __init__(self, recorded: Sequence[Recorded], rules: Rules) -> None:
         self.rules = rules
         self._correspondence = Correspondence()
+        self._head_keys: dict[tuple[object, ...], HeadKey] = {}
         self._by_bytes: dict[Key, list[Entry]] = {}
         self._by_value: dict[Key, list[Entry]] = {}
         self._unread: dict[Endpoint, deque[Entry]] = {}
@@ -45,7 +47,7 @@ class Matcher:
 
     def match(self, request: Request) -> Match | Miss:
         """The recorded request that this is, now used; or why there is none."""
-        head = head_key(request, self.rules)
+        head = self._head_key(request)
         bucket = self._by_bytes.get((head.endpoint, head.strict, request.body_digest), ())
         for entry in _in_turn(bucket, request.process_id):
             if self._correspondence.allows(entry.head.references, head.references):
@@ -62,7 +64,7 @@ class Matcher:
 
         Where all are used, the last one again; None where there never was one.
         """
-        entries = self._all.get(head_key(request, self.rules).endpoint, [])
+        entries = self._all.get(self._head_key(request).endpoint, [])
         if not entries:
             return None
         entry = next((entry for entry in entries if not entry.used), entries[-1])
@@ -71,7 +73,7 @@ class Matcher:
 
     def next_with_head(self, request: Request) -> Recorded | None:
         """The next unused recorded request with this head, whatever its body: a look ahead."""
-        head = head_key(request, self.rules)
+        head = self._head_key(request)
         same = (entry for entry in self._all.get(head.endpoint, []) if not entry.used)
         return next((e.recorded for e in same if e.head.loose == head.loose), None)
 
@@ -101,6 +103,24 @@ class Matcher:
             return False
         self._read_next(unread)
         return True
+
+    def _head_key(self, request: Request) -> HeadKey:
+        """The same head most often comes again: its key is remembered."""
+        asked = (
+            request.method,
+            request.scheme,
+            request.host,
+            request.port,
+            request.target,
+            request.headers,
+        )
+        key = self._head_keys.get(asked)
+        if key is None:
+            key = head_key(request, self.rules)
+            if len(self._head_keys) >= HEADS_REMEMBERED:
+                self._head_keys.clear()
+            self._head_keys[asked] = key
+        return key
 
     def _body_rules(self, head: HeadKey) -> tuple[BodyRule, ...]:
         return self.rules.for_api(head.call.api if head.call else "")
@@ -203,6 +223,9 @@ def _put(index: dict[Key, list[Entry]], key: Key, entry: Entry) -> None:
 
 def _in_turn(entries: Sequence[Entry], process_id: int) -> Iterator[Entry]:
     """In recorded order, those of the same process first."""
+    if len(entries) < 2:
+        yield from entries
+        return
     yield from (entry for entry in entries if entry.recorded.request.process_id == process_id)
     yield from (entry for entry in entries if entry.recorded.request.process_id != process_id)
 

@@ -168,13 +168,12 @@ def make_plan(
     request = exchange.request
     assert request is not None
     reply = exchange.reply
-    head = None if reply is None else parse_head(reply.head)
     end = exchange.reply_body or exchange.failed
     return Plan(
         exchange_id=exchange.exchange_id,
         interim=tuple([Piece(item.at, to_wire(item.head)) for item in exchange.interim]),
         head=None if reply is None else Piece(reply.at, to_wire(reply.head)),
-        framing=_framing(request.head.partition(b" ")[0], head) if head else "none",
+        framing="none" if reply is None else _framing(request.head, reply.head),
         content=_content(exchange, read),
         ended=_ended(exchange),
         requested_at=request.at,
@@ -205,11 +204,23 @@ def _ended(exchange: Exchange) -> BodyEnd:
     return "complete" if exchange.websocket else "cut"
 
 
-def _framing(method: bytes, head: Head) -> Framing:
+_FRAMED: Final = re.compile(
+    rb"\n(?i:content-length:[ \t]*([0-9]{1,18})[ \t]*\r?(?=\n(?![ \t]))"
+    rb"|content-length|transfer-encoding)"
+)
+"""What a head says about its framing: the length, or nothing where it takes more to read it."""
+
+
+def _framing(asked: bytes, replied: bytes) -> Framing:
     """How the body stood on the wire: said by the head, also where it was cut (RFC 9112, 6.3)."""
-    status = status_line(head).status
-    if method == b"HEAD" or status in (204, 304) or 100 <= status < 200:
+    start = replied.partition(b"\n")[0].rstrip(b"\r")
+    status = status_line(Head(replied, start, ())).status
+    if asked.startswith(b"HEAD ") or status in (204, 304) or 100 <= status < 200:
         return "none"
+    said = _FRAMED.findall(replied)
+    if len(said) == 1 and said[0]:
+        return "length"
+    head = parse_head(replied)
     if head.has_token(b"transfer-encoding", b"chunked"):
         return "chunked"
     length = content_length(head)

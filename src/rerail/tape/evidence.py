@@ -10,7 +10,10 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, Final
+
+from msgspec import Struct
 
 from rerail.tape import form
 from rerail.tape.arriving import undo_part
@@ -23,8 +26,7 @@ _FRAMES_OPEN: Final = 8
 _PARTS_AT_ONCE: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class BlobRow:
+class BlobRow(Struct, frozen=True):
     """Where a content is: in the parts of a body, or in a frame.
 
     In a frame, `head` bytes at the beginning and `tail` at the end are those of the blob before.
@@ -154,7 +156,7 @@ class Evidence:
     def _from_frame(self, number: int, row: BlobRow) -> bytes:
         """Undo the frame up to this row, going on from where it was undone last if possible."""
         rows = self._in_frame[number]
-        place = bisect_right(rows, row.id, key=lambda other: other.id)
+        place = bisect_right(rows, row.id, key=_number)
         if place > form.BLOBS_PER_FRAME:
             raise Damaged("its frame is longer than allowed")
         frame = self._open.pop(number, None)
@@ -185,6 +187,9 @@ class Evidence:
     def _fetch(self, sql: str, *values: int) -> list[tuple[Any, ...]]:
         with reading():
             return self._connection.execute(sql, values).fetchall()
+
+
+_number = attrgetter("id")
 
 
 def joined_chunks(parts: list[PartRow]) -> list[Chunk]:
@@ -221,6 +226,8 @@ def _row(
 
 def _put_together(before: bytes, row: BlobRow, reader: FrameReader) -> bytes:
     """A blob's content out of the one before it and of what the frame has that is new."""
+    if not row.head and not row.tail:
+        return reader.read(row.size)
     if row.head + row.tail > len(before):
         raise Damaged("the blob it builds on is shorter than it says")
     new = reader.read(row.middle)

@@ -4,17 +4,15 @@ A proxy has to change a head in just these ways; everything else of it stays byt
 """
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from urllib.parse import urlsplit
 
 from rerail.wire.http1 import Head, request_line
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# A header's line and the lines that it is folded onto (RFC 9112 section 5.2).
-_LINE = rb"(?im)^(?:%b)[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*"
-_FOR_THE_PROXY = re.compile(_LINE % rb"proxy-(?:authorization|connection)")
-_HOST_TOO = re.compile(_LINE % rb"proxy-(?:authorization|connection)|host")
+_FOR_THE_PROXY = frozenset({b"proxy-authorization", b"proxy-connection"})
+_HOST_TOO = _FOR_THE_PROXY | {b"host"}
 
 
 def split_authority(authority: str, default_port: int) -> tuple[str, int]:
@@ -65,13 +63,20 @@ def with_host(head: Head, host: bytes) -> Head:
     return _rebuilt(head, head.start, _HOST_TOO, (b"Host", host))
 
 
+@cache
+def _lines_of(names: frozenset[bytes]) -> re.Pattern[bytes]:
+    """The lines of these headers, and those that they are folded onto (RFC 9112 section 5.2)."""
+    either = b"|".join(sorted(names))
+    return re.compile(rb"(?im)^(?:%b)[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*" % either)
+
+
 def _rebuilt(
-    head: Head, start: bytes, dropped: re.Pattern[bytes], extra: tuple[bytes, bytes] | None
+    head: Head, start: bytes, dropped: frozenset[bytes], extra: tuple[bytes, bytes] | None
 ) -> Head:
     """A head whose lines are as sent but for the start line, the dropped headers and one more."""
     first, newline, section = head.raw.partition(b"\n")
     ending = b"\r\n" if first.endswith(b"\r") else newline
     added = b"%b: %b%b" % (*extra, ending) if extra else b""
-    raw = start + ending + added + dropped.sub(b"", section)
-    headers = [pair for pair in head.headers if not dropped.match(pair[0] + b":\n")]
+    raw = start + ending + added + _lines_of(dropped).sub(b"", section)
+    headers = [pair for pair in head.headers if pair[0].lower() not in dropped]
     return Head(raw, start, (extra, *headers) if extra else tuple(headers))

@@ -46,11 +46,11 @@ class Head(Struct, frozen=True):
 
     def has_token(self, name: bytes, token: bytes) -> bool:
         """Whether a comma-separated header names this token (both in lower case)."""
-        return any(
-            token == part.strip().lower()
-            for value in self.get_all(name)
-            for part in value.split(b",")
-        )
+        for value in self.get_all(name):
+            for part in value.split(b","):
+                if part.strip().lower() == token:
+                    return True
+        return False
 
 
 class RequestLine(Struct, frozen=True, gc=False):
@@ -142,13 +142,11 @@ def content_length(head: Head) -> int | None:
 
     RFC 9110 section 8.6: a list of identical values counts as that value.
     """
-    values = {
-        part.strip() for value in head.get_all(b"content-length") for part in value.split(b",")
-    }
+    values = head.get_all(b"content-length")
     if not values:
         return None
-    value = values.pop()
-    return int(value) if not values and value.isdigit() and len(value) < 19 else -1
+    value, *others = {part.strip() for value in values for part in value.split(b",")}
+    return int(value) if not others and value.isdigit() and len(value) < 19 else -1
 
 
 def head_end(data: bytes, start: int = 0) -> int:
