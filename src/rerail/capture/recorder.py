@@ -23,6 +23,7 @@ from rerail.tape.records import (
     HttpReplyHead,
     HttpRequest,
     HttpRequestBody,
+    HttpRequestEdited,
     Side,
 )
 from rerail.tape.writer import BodyWriter, TapeWriter
@@ -151,6 +152,14 @@ class ExchangeRecord:
             self._write_request(body, unfinished=False)
         else:
             self._write_request_body(body, "complete")
+
+    def edited(self, body: bytes, why: str) -> None:
+        content = self._recorder.writer.blob(self._recorder.redactor.body(body))
+        self._recorder.emit(
+            lambda at, wall: HttpRequestEdited(
+                at=at, wall=wall, exchange_id=self._id, content=content, size=len(body), why=why
+            )
+        )
 
     def request_cut(self, ended: BodyEnd) -> None:
         self._request_over = True

@@ -1,7 +1,8 @@
-"""A replay's own tape: it names the tape it came from and holds what the agent was told again."""
+"""The tape of a replay, or of a rewind: it names the one it came from, and holds what was told."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from rerail.capture.keeping import Keeping, Kept, Run
 from rerail.capture.recorder import Recorder
@@ -13,16 +14,27 @@ from rerail.tape.records import Parent
 
 
 class ReplayRecording:
-    """What a replay tells of itself, so that it can be recorded. Made once it may start."""
+    """What a replay tells of itself, so that it can be recorded. Made once it may start.
+
+    `step` is where a rewind goes on live, 0 for a replay. `kept` is the finished tape, once it is.
+    """
 
     def __init__(
-        self, output: Path, source: Tape, environment: Mapping[str, str], *, overwrite: bool
+        self,
+        output: Path,
+        source: Tape,
+        environment: Mapping[str, str],
+        *,
+        overwrite: bool,
+        step: int = 0,
     ) -> None:
         authority = Authority.open_or_create(default_folder(environment))
         self._keeping = Keeping(
             output, environment, witness_key=authority.witness_key, overwrite=overwrite
         )
         self._source = source
+        self._step = step
+        self.kept: Kept | None = None
 
     @property
     def tap(self) -> Recorder:
@@ -32,8 +44,13 @@ class ReplayRecording:
     def began(self, command: list[str], cwd: Path, kept: Mapping[str, str]) -> None:
         """The replay is about to start its command."""
         run = self._source.run
-        capture = {"http": "proxy variables and CA variables", "replies": "from the parent tape"}
-        parent = Parent(tape_id=self._source.id, relation="replay")
+        live = f" up to s{self._step}, then live" if self._step else ""
+        capture = {
+            "http": "proxy variables and CA variables",
+            "replies": f"from the parent tape{live}",
+        }
+        relation: Literal["fork", "replay"] = "fork" if self._step else "replay"
+        parent = Parent(tape_id=self._source.id, step=self._step, relation=relation)
         self._keeping.started(Run(command, cwd, capture, kept, task_id=run.task_id, parent=parent))
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
@@ -50,4 +67,5 @@ class ReplayRecording:
         kept = self._keeping.close(ending)
         if kept.failed is not None:
             raise kept.failed
+        self.kept = kept
         return kept

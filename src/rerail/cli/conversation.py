@@ -6,16 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, Final
 
-from rerail.cli import evidence
-from rerail.cli.evidence import Content
 from rerail.cli.outline import Outline
 from rerail.cli.texts import block, duration, for_person, grouped, one_line, say, styled
-from rerail.errors import RerailError
+from rerail.llm.bodies import read_bodies
 from rerail.llm.turns import Bodies, Turn, turns
 from rerail.llm.view import Message, Other, Part, Reasoning, Text, ToolCall, ToolCallResponse, Usage
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape
-from rerail.wire.coding import decode_part
 
 _COLUMNS: Final = 100
 """How wide a line is where no terminal says it."""
@@ -24,19 +21,8 @@ _COLUMNS: Final = 100
 def read_turns(tape: Tape, outline: Outline) -> list[Turn]:
     """The turns of a run; a body that cannot be read is noted as the outline's damage."""
 
-    def decoded(content: Content | None) -> bytes | None:
-        if content is None:
-            return None
-        try:
-            return decode_part(content.beginning(), content.coding).content
-        except RerailError as error:
-            outline.damage.append(error)
-            return None
-
     def bodies(exchange: Exchange) -> Bodies:
-        reply = evidence.of_reply(tape, exchange)
-        request = evidence.of_request(tape, exchange)
-        return Bodies(decoded(request), decoded(reply), reply.media_type if reply else "")
+        return read_bodies(tape, exchange, damaged=outline.damage.append)
 
     return turns(outline.exchanges, outline.steps, bodies)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from rerail.cli.facts import chunks_of
@@ -15,6 +16,7 @@ from rerail.tape.records import (
     HttpReplyBody,
     HttpRequest,
     HttpRequestBody,
+    HttpRequestEdited,
     TunnelClosed,
     WsMessage,
 )
@@ -95,6 +97,11 @@ def of_event(
             head = parse_head(exchange.reply.head) if exchange and exchange.reply else None
             asked_at = exchange.request.at if exchange and exchange.request else 0
             return _of_body(tape, event.body, head, asked_at=asked_at) if event.body else None
+        case HttpRequestEdited():
+            head = parse_head(exchange.request.head) if exchange and exchange.request else None
+            media_type = _header(head, b"content-type")
+            stream = partial(_named, tape, event.content)
+            return Content(event.size, (), stream, media_type, digest=event.content)
         case WsMessage():
             return of_message(tape, event)
         case TunnelClosed():

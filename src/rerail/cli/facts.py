@@ -26,6 +26,7 @@ from rerail.tape.records import (
     HttpReplyHead,
     HttpRequest,
     HttpRequestBody,
+    HttpRequestEdited,
     ProcessEnded,
     ProcessStarted,
     RunEnded,
@@ -107,6 +108,9 @@ def _exchange_words(event: Event) -> str:
             return f"r{event.exchange_id} {request.method} {request.url}{body}{partly}"
         case HttpRequestBody():
             return f"r{event.exchange_id} {_body_and_end(event.body, event.ended)}"
+        case HttpRequestEdited():
+            size = size_text(event.size)
+            return f"r{event.exchange_id} the origin was sent {size} instead: {event.why}"
         case HttpReplyHead():
             return f"r{event.exchange_id} {_text(parse_head(event.head).start.partition(b' ')[2])}"
         case HttpReplyBody():

@@ -15,6 +15,7 @@ from rerail.errors import RerailError
 VERBS: Final = {
     "record": ("rerail.cli.record:record", "Run a command and keep everything on a tape."),
     "replay": ("rerail.cli.replay:replay", "Play a tape back to the same or a changed command."),
+    "rewind": ("rerail.cli.rewind:rewind", "Back to a step, a hint, and on from there, live."),
     "show": ("rerail.cli.show:show", "Look at a tape: summary, exchanges, one exchange whole."),
     "steps": ("rerail.cli.steps:steps", "The conversation: what each model call heard and said."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),

@@ -130,7 +130,7 @@ def replay(
         sandbox=choose_sandbox(),
         trusted=trusted,
     )
-    with Tape.open(tape or _newest_tape()) as opened, _output_kept(as_json) as ours:
+    with Tape.open(tape or _newest_tape()) as opened, output_kept(as_json) as ours:
         record = None
         if output is not None:
             from rerail.capture.replayed import ReplayRecording
@@ -170,7 +170,7 @@ def _live_origins(environment: Mapping[str, str], resolved: tuple[str, ...]) -> 
 
 
 @contextmanager
-def _output_kept(wanted: bool) -> Iterator[int]:
+def output_kept(wanted: bool) -> Iterator[int]:
     """Keep standard output for ourselves: what the command writes there goes to standard error."""
     if not wanted:
         yield 1

@@ -60,7 +60,7 @@ def with_hint(body: bytes, hint: str, place: Place) -> tuple[bytes, Place]:
     moved = len(history) < place.after
     after = form.first(history) if moved else place.after
     document[form.field] = form.put(history, after, hint)
-    return _encoded(document), Place(place.api, form.field, after, moved)
+    return _encoded(document), Place(place.api, form.field, after, moved or place.moved)
 
 
 # The forms.

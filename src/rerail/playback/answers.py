@@ -1,9 +1,12 @@
 """What a request of a replay gets: its recorded reply, a refusal, a stub, or the way out."""
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from rerail.compare.recorded import Match
 from rerail.compare.side_calls import SideCall
+from rerail.playback.onward import Edited
 from rerail.playback.plan import Plan
 from rerail.playback.report import Divergence
 
@@ -19,10 +22,13 @@ class Served(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """Not on the tape: `reply` is the whole refusal, ready to be written."""
+    """`reply` is the whole refusal, ready to be written.
+
+    `divergence` is None where a request was refused for another reason than not being on the tape.
+    """
 
     request: int
-    divergence: Divergence
+    divergence: Divergence | None
     reply: bytes
 
 
@@ -35,10 +41,15 @@ class Stubbed(Struct, frozen=True):
 
 
 class GoLive(Struct, frozen=True):
-    """Not on the tape, and asked to go on live: pass the request on to its origin."""
+    """Pass the request on to its origin: as it is, or as `edit` makes it from what was sent.
+
+    `divergence` is set where it goes on live because it is not on the tape. `edit` raises
+    `CannotGoOn`.
+    """
 
     request: int
-    divergence: Divergence
+    divergence: Divergence | None = None
+    edit: Callable[[bytes], Edited | None] | None = None
 
 
 Answer = Served | Refused | Stubbed | GoLive

@@ -76,6 +76,9 @@ class _Watch(Tap):
     def request_end(self, framing: Framing, chunk_lines: bytes, trailers: bytes) -> None:
         pass
 
+    def edited(self, body: bytes, why: str) -> None:
+        pass
+
     def request_cut(self, ended: BodyEnd) -> None:
         pass
 

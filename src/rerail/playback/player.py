@@ -6,6 +6,7 @@ let through where it is a model call to a recorded model host (`live`). Nothing 
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final, Literal
 
 from rerail.compare.canon import Request, canonical_host
@@ -21,6 +22,7 @@ from rerail.playback.answers import Answer, Continue, GoLive, Refused, Served, S
 from rerail.playback.conversation import NO_STATUS, Conversation, Heard, Say, Spoken
 from rerail.playback.failures import Failures
 from rerail.playback.ledger import Ledger
+from rerail.playback.onward import CannotGoOn, Onward
 from rerail.playback.report import BoundByArrival, Divergence, OutOfOrder, Recording
 from rerail.playback.script import RecordedExchange, Script
 from rerail.playback.steps import StepCounter
@@ -43,11 +45,17 @@ class Player:
     """One replay of one tape. Called from one event loop, in the order in which requests come."""
 
     def __init__(
-        self, tape: Tape, *, ignore: Iterable[str] = (), on_divergence: Policy = "stop"
+        self,
+        tape: Tape,
+        *,
+        ignore: Iterable[str] = (),
+        on_divergence: Policy = "stop",
+        onward: Onward | None = None,
     ) -> None:
         self.script = Script(tape)
         self.rules = Rules(ignore)
         self.policy = on_divergence
+        self._onward = onward
         self.ledger = Ledger()
         self.conversations: dict[int, Conversation] = {}
         self._matcher = Matcher(self.script.recorded, self.rules)
@@ -67,9 +75,14 @@ class Player:
             if answered is not None:
                 return answered
         outcome = self._matcher.match(request)
-        if isinstance(outcome, Match):
+        if isinstance(outcome, Match) and not self._is_past(outcome):
             return self._serve(number, outcome)
         call = model_call(request.method, host, request.target, request.headers)
+        if self._onward is not None:
+            answered = self._go_on(self._onward, number, request, outcome, call)
+            if answered is not None:
+                return answered
+        assert not isinstance(outcome, Match)
         return self._missed(number, request, outcome, call)
 
     def before_body(self, request: Request) -> Continue | Served | None:
@@ -209,6 +222,46 @@ class Player:
             method=request.method,
         )
         return Refused(number, divergence, reply)
+
+    def _is_past(self, match: Match) -> bool:
+        """Whether a recorded model call lies behind the point where a rewind goes on live."""
+        attempt = self.script.exchanges[match.recorded.exchange_id].step
+        return bool(self._onward and attempt and self._onward.leaves(attempt.step))
+
+    def _go_on(
+        self,
+        onward: Onward,
+        number: int,
+        request: Request,
+        outcome: Match | Miss,
+        call: ModelCall | None,
+    ) -> Answer | None:
+        """What a rewind makes of a request that the tape does not answer; None leaves it a miss."""
+        if call is None:
+            if not onward.allows(request):
+                return None
+            self.ledger.answered[number] = "live"
+            return GoLive(number)
+        if (request.host, request.port) not in self._model_hosts:
+            return None
+        if not (isinstance(outcome, Match) or onward.begun):
+            return None
+        try:
+            onward.take_turn(self._steps.missed(request), call, request)
+        except CannotGoOn as reason:
+            return self.stop_going_on(number, reason, call, request)
+        self.ledger.answered[number] = "live"
+        return GoLive(number, edit=partial(onward.edit, call))
+
+    def stop_going_on(
+        self, number: int, reason: CannotGoOn, call: ModelCall | None, request: Request
+    ) -> Refused:
+        """A request that may not go on live is refused, and that is noted."""
+        self.ledger.answered[number] = "refused"
+        self.ledger.notes[f"refused: {reason}"] += 1
+        form = error_form(call, request.headers)
+        reply = refusal(str(reason), code=reason.code, form=form, method=request.method)
+        return Refused(number, None, reply)
 
     def _policy_for(
         self, request: Request, miss: Miss, call: ModelCall | None

@@ -14,6 +14,7 @@ from rerail.launch.child import Child, Ending, start
 from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.waiting import end_of
 from rerail.playback.hold import Hold
+from rerail.playback.onward import Onward
 from rerail.playback.pace import Pace
 from rerail.playback.player import Player, Policy
 from rerail.playback.report import Containment, End, Report
@@ -63,7 +64,8 @@ class ReplaySettings:
 
     `command` is empty for the recorded one. `environment` is the present one; the variables that
     the tape kept are set again over it, and `changed` over those. `sandbox` is None where nothing
-    cuts the command off. `trusted`: a tape that this user did not record here may decide what runs.
+    cuts the command off. `onward` decides where a rewind leaves the tape, by way of `live`.
+    `trusted`: a tape that this user did not record here may decide what runs.
     """
 
     environment: Mapping[str, str]
@@ -73,6 +75,7 @@ class ReplaySettings:
     on_divergence: Policy = "stop"
     pace: Pace = field(default_factory=lambda: Pace.parse("fast"))
     live: LiveCalls | None = None
+    onward: Onward | None = None
     hold: Hold | None = None
     trusted: bool = False
     sandbox: Sandbox | None = None
@@ -122,7 +125,12 @@ class _Replaying:
         self._known = settings.trusted or is_known(tape.run, settings.environment)
         if not self._known:
             leave_nothing_to(tape.run, settings.command, settings.changed)
-        self._player = Player(tape, ignore=settings.ignore, on_divergence=settings.on_divergence)
+        self._player = Player(
+            tape,
+            ignore=settings.ignore,
+            on_divergence=settings.on_divergence,
+            onward=settings.onward,
+        )
         self._redactor = Redactor.create(
             key=secrets.token_bytes(32), secrets=secrets_in(settings.environment)
         )

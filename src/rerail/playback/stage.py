@@ -12,10 +12,12 @@ from typing import Final, Protocol
 from rerail.compare.body import READ_LIMIT
 from rerail.compare.canon import Request
 from rerail.errors import NotOnTape, TapeAltered
+from rerail.llm.calls import model_call
 from rerail.playback.answers import Answer, GoLive, Served
 from rerail.playback.dialogue import Dialogue
 from rerail.playback.heads import Asked, AskedHeads
 from rerail.playback.hold import Hold
+from rerail.playback.onward import CannotGoOn
 from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
 from rerail.playback.player import Player
@@ -286,9 +288,7 @@ class PlayedSession:
 
     def _give(self, arriving: "_Arriving", answer: Answer) -> None:
         if isinstance(answer, GoLive):
-            assert self._stage.live is not None
-            self._busy = True
-            self._stage.live.call(self._route, arriving.raw, self._wire, self._live_done)
+            self._go_live(arriving, answer)
         elif isinstance(answer, Served):
             self._busy = True
             plan = answer.plan
@@ -300,6 +300,22 @@ class PlayedSession:
                 self._pieces = _due(plan, arriving.interim_sent)
         else:
             self._wire.write(answer.reply)
+
+    def _go_live(self, arriving: "_Arriving", answer: GoLive) -> None:
+        assert self._stage.live is not None
+        try:
+            edited = answer.edit(arriving.raw) if answer.edit else None
+        except CannotGoOn as reason:
+            player, request = self._stage.player, arriving.request()
+            call = model_call(request.method, request.host, request.target, request.headers)
+            refused = player.stop_going_on(answer.request, reason, call, request)
+            self._wire.write(refused.reply)
+            return
+        if edited is not None and self._heard is not None:
+            self._heard.edited(edited.body, edited.why)
+        self._busy = True
+        raw = edited.raw if edited is not None else arriving.raw
+        self._stage.live.call(self._route, raw, self._wire, self._live_done)
 
     def _live_done(self) -> None:
         self._busy = False

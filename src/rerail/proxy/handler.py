@@ -147,6 +147,9 @@ class ExchangeTap(Protocol):
     def request_cut(self, ended: BodyEnd) -> None:
         """The connection ended, as `ended` says, after the reply and before the whole request."""
 
+    def edited(self, body: bytes, why: str) -> None:
+        """The origin is sent this body instead of the agent's."""
+
     def reply_head(self, head: Head, interim: bool) -> None:
         """A head from the origin."""
 

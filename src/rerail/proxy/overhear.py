@@ -71,6 +71,11 @@ class Overhearing:
         for event in events:
             self._asked(event)
 
+    def edited(self, body: bytes, why: str) -> None:
+        """The last request's body goes to the origin as this one."""
+        if self._sending is not None:
+            self._sending.edited(body, why)
+
     def origin(self, data: bytes) -> None:
         """Bytes of the origin."""
         if self._tunnel is not None:

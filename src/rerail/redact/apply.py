@@ -131,6 +131,7 @@ _FIELDS: Final = _table(
     (records.ConnectionFailed, {"host": _TEXT, "reason": _TEXT, "error": _TEXT}),
     (records.HttpRequest, {"head": _HEAD, "host": _TEXT, "body": _BODY}),
     (records.HttpRequestBody, {"body": _BODY}),
+    (records.HttpRequestEdited, {"why": _TEXT}),
     (records.HttpReplyHead, {"head": _HEAD}),
     (records.HttpReplyBody, {"body": _BODY}),
     (records.HttpFailed, {"reason": _TEXT}),

@@ -172,6 +172,19 @@ class HttpRequestBody(Event, frozen=True, kw_only=True, tag="http.request.body")
     ended: BodyEnd = "complete"
 
 
+class HttpRequestEdited(Event, frozen=True, kw_only=True, tag="http.request.edited"):
+    """What the origin was sent in place of the body that the agent sent, and why.
+
+    The agent's own is in `http.request`. `content` is the digest of the body sent, `size` its
+    length in bytes, without a content coding.
+    """
+
+    exchange_id: int
+    content: bytes
+    size: int
+    why: str
+
+
 class HttpReplyHead(Event, frozen=True, kw_only=True, tag="http.reply.head"):
     """A status line and header section as the origin sent them, credentials replaced.
 
@@ -265,6 +278,7 @@ class UnknownEvent(Event, frozen=True, kw_only=True, tag="unknown"):
 
 AnyEvent = (
     RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessEnded
-    | ConnectionFailed | HttpRequest | HttpRequestBody | HttpReplyHead | HttpReplyBody | HttpFailed
+    | ConnectionFailed | HttpRequest | HttpRequestBody | HttpRequestEdited | HttpReplyHead
+    | HttpReplyBody | HttpFailed
     | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed
 )  # fmt: skip

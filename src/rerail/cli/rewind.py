@@ -1,0 +1,178 @@
+"""`rerail rewind`: back to a step of a tape, and on from there, live and with a hint."""
+
+import os
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rerail.cli.options import COMMAND, TakesCommand, kept_variables, reach, resolve_map
+from rerail.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from rerail.rewind.report import RewindReport
+
+
+@click.command(cls=TakesCommand)
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "to",
+    metavar="STEP|last",
+    required=True,
+    help="The first model call that is asked anew: 4, s4, or the last one.",
+)
+@click.option("--hint", metavar="TEXT|@FILE", help="What the model is told besides, as the user.")
+@click.option(
+    "--turns",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="At most so many model calls from there on; the next one is refused.",
+)
+@click.option(
+    "--allow",
+    "allowed",
+    metavar="'METHOD HOST[/PATH]'",
+    multiple=True,
+    help="Let these requests reach their origin, though they are no model calls.",
+)
+@click.option(
+    "-e",
+    "--env",
+    "names",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set a variable otherwise than recorded.",
+)
+@click.option(
+    "--ignore",
+    "ignored",
+    metavar="PATH",
+    multiple=True,
+    help="A field that need not be equal on the way there.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="TAPE",
+    type=click.Path(path_type=Path),
+    help="Where the fork's tape goes; by default beside TAPE.",
+)
+@click.option(
+    "--resolve",
+    "resolved",
+    metavar="HOST:PORT=ADDR:PORT",
+    multiple=True,
+    help="Reach this origin at another address.",
+)
+@click.option(
+    "--trust",
+    "trusted",
+    is_flag=True,
+    help="Run what the tape says, though you did not record it on this machine.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing tape.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="The report on standard output; the command's own goes to standard error.",
+)
+@click.pass_context
+def rewind(
+    context: click.Context,
+    tape: Path,
+    to: str,
+    hint: str | None,
+    turns: int | None,
+    allowed: tuple[str, ...],
+    names: tuple[str, ...],
+    ignored: tuple[str, ...],
+    output: Path | None,
+    resolved: tuple[str, ...],
+    trusted: bool,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Go back to a step of TAPE and on from there, live, onto a tape of its own.
+
+    Up to the step everything comes from the tape, offline and at no cost. From there model calls
+    go to the real service; nothing else does, unless --allow names it. The exit status is 0 where
+    the command then ended well, else 1; 2 where it could not start.
+    """
+    from rerail.cli.replay import output_kept
+    from rerail.playback.live import LiveOrigins
+    from rerail.playback.session import ReplaySettings
+    from rerail.rewind.onward import Allowed
+    from rerail.rewind.session import RewindSettings
+    from rerail.rewind.session import rewind as rewind_tape
+    from rerail.sandbox.choose import choose_sandbox
+    from rerail.tape.reader import Tape
+
+    environment = dict(os.environ)
+    step = _step(to)
+    settings = RewindSettings(
+        step=step,
+        replay=ReplaySettings(
+            environment=environment,
+            command=context.meta[COMMAND],
+            changed=kept_variables(names, environment),
+            ignore=ignored,
+            live=LiveOrigins(reach(environment, overrides=resolve_map(resolved))),
+            sandbox=choose_sandbox(),
+            trusted=trusted,
+        ),
+        output=output or _beside(tape, to, overwrite=force),
+        hint=_hint(hint),
+        turns=turns,
+        allowed=[Allowed.parse(text) for text in allowed],
+        overwrite=force,
+    )
+    with Tape.open(tape) as opened, output_kept(as_json) as ours:
+        report = rewind_tape(opened, settings)
+        _tell(report, ours if as_json else None)
+    return 0 if report.ended_well else 1
+
+
+def _step(text: str) -> int:
+    """The number of a step; 0 is the last one."""
+    digits = text.removeprefix("s")
+    if text == "last":
+        return 0
+    if not digits.isdigit() or int(digits) == 0:
+        raise UsageProblem(f"`{text}` is no step", hint="write --to 4, --to s4 or --to last")
+    return int(digits)
+
+
+def _hint(text: str | None) -> str:
+    """The hint, or what stands in the file behind `@`."""
+    if text is None or not text.startswith("@"):
+        return text or ""
+    try:
+        return Path(text[1:]).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageProblem(
+            f"cannot read the hint in {text[1:]}: {reason}",
+            hint="write --hint TEXT, or --hint @FILE with a file of text",
+        ) from error
+
+
+def _beside(tape: Path, to: str, *, overwrite: bool) -> Path:
+    """`run.s4.tape` beside `run.tape`; with a number more where that is there."""
+    stem = f"{tape.name.removesuffix('.tape')}.s{to.removeprefix('s')}".replace(".slast", ".last")
+    names = chain([f"{stem}.tape"], (f"{stem}-{number}.tape" for number in count(2)))
+    places = (tape.with_name(name) for name in names)
+    return next(place for place in places if overwrite or not place.exists())
+
+
+def _tell(report: "RewindReport", output: int | None) -> None:
+    from rerail.cli.texts import block
+    from rerail.rewind.report import lines, to_json
+
+    if output is not None:
+        with os.fdopen(os.dup(output), "wb") as stream:
+            stream.write(to_json(report))
+    else:
+        click.echo("rerail: " + block("\n".join(lines(report))), err=True)

@@ -1,0 +1,52 @@
+"""Where a replay leaves its tape and goes on live: what a rewind decides for a player."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from rerail.compare.canon import Request
+from rerail.llm.calls import ModelCall
+
+
+class Edited(Struct, frozen=True):
+    """A request as the origin is sent it: head and body in `raw`, the body alone, and why."""
+
+    raw: bytes
+    body: bytes
+    why: str
+
+
+class CannotGoOn(Exception):
+    """This request may not go on live; the message says why, `code` in one word."""
+
+    def __init__(self, text: str, *, code: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Onward(Protocol):
+    """Decides, request by request, whether a replay goes on live."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has: then no model call is answered from the tape any more."""
+
+    def leaves(self, step: int) -> bool:
+        """Whether a recorded model call of this step is asked anew."""
+
+    def take_turn(self, turn: int, call: ModelCall, request: Request) -> None:
+        """A model call is about to go on live; calls of one turn are attempts at it.
+
+        Raises:
+            CannotGoOn: It may not.
+        """
+
+    def allows(self, request: Request) -> bool:
+        """Whether a request that is no model call, and not on the tape, may reach its origin."""
+
+    def edit(self, call: ModelCall, raw: bytes) -> Edited | None:
+        """What the origin is sent in place of a model call; None for just what the agent sent.
+
+        Raises:
+            CannotGoOn: The request has no place for what should be in it.
+        """

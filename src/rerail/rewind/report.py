@@ -1,0 +1,138 @@
+"""What a rewind did, as data: how far it came on the tape, what it did live, how it ended. Pure.
+
+Requests, events and steps are plain numbers here, as in a replay's report. Fields are only added.
+"""
+
+import shlex
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from rerail.capture.keeping import Kept
+from rerail.llm.hint import Place
+from rerail.llm.turns import Turn
+from rerail.playback.render import render
+from rerail.playback.report import Report
+from rerail.rewind.onward import Onward
+
+FORMAT: Final = 1
+
+
+def _says(text: str) -> Meta:
+    return Meta(description=text)
+
+
+class Fork(Struct, frozen=True, kw_only=True):
+    """The tape of the rewound run."""
+
+    path: str
+    id: str
+    run_id: str
+
+
+class HintPlace(Struct, frozen=True, kw_only=True):
+    """Where the hint stands in the requests that the model was sent."""
+
+    field: str
+    after: Annotated[int, _says("after so many entries of `field`")]
+    moved: Annotated[
+        bool, _says("the agent cut its history shorter than the place: the hint stands first")
+    ] = False
+
+
+class Live(Struct, frozen=True, kw_only=True):
+    """What was asked of the live model. Tokens are as the provider counted them."""
+
+    turns: int = 0
+    input_tokens: Annotated[int | None, _says("null: the provider did not say")] = None
+    output_tokens: int | None = None
+
+
+class RewindReport(Struct, frozen=True, kw_only=True):
+    """One rewound run. `replay` is the replay's own report: the way to the step, and the end."""
+
+    format: int = FORMAT
+    rerail: str
+    step: int
+    hint: str = ""
+    turns: Annotated[int | None, _says("the budget of further turns; null: none")] = None
+    fork: Fork
+    reached: Annotated[bool, _says("the run followed its recording to the step and went live")]
+    ended_well: Annotated[bool, _says("it reached the step and the command ended with status 0")]
+    hint_place: HintPlace | None = None
+    live: Live
+    replay: Report
+
+
+def make_report(
+    replay: Report, onward: Onward, kept: Kept, taken: list[Turn], *, hint: str
+) -> RewindReport:
+    """Put a report together; `taken` are the turns of the fork's tape that went live."""
+    place = onward.hinting.place if onward.hinting else None
+    usages = [turn.completion.usage for turn in taken if turn.completion]
+    return RewindReport(
+        rerail=replay.rerail,
+        step=onward.step,
+        hint=hint,
+        turns=onward.turns,
+        fork=Fork(path=str(kept.tape), id=kept.tape_id, run_id=kept.run_id),
+        reached=onward.begun,
+        ended_well=onward.begun and replay.ended.status == 0,
+        hint_place=_place(place) if place else None,
+        live=Live(
+            turns=len(onward.taken),
+            input_tokens=_sum([usage.input_tokens for usage in usages]),
+            output_tokens=_sum([usage.output_tokens for usage in usages]),
+        ),
+        replay=replay,
+    )
+
+
+def _place(place: Place) -> HintPlace:
+    return HintPlace(field=place.field, after=place.after, moved=place.moved)
+
+
+def _sum(counts: list[int | None]) -> int | None:
+    said = [count for count in counts if count is not None]
+    return sum(said) if said else None
+
+
+def to_json(report: RewindReport) -> bytes:
+    """The report as indented JSON with a line end."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+
+
+def lines(report: RewindReport) -> Iterator[str]:
+    """The report for a person. What comes from a tape is not made safe here."""
+    tape, fork = shlex.quote(report.replay.tape.path), shlex.quote(report.fork.path)
+    if not report.reached:
+        yield f"did not come to s{report.step}: the run left its recording before"
+        yield from render(report.replay).rstrip("\n").split("\n")
+        return
+    status = report.replay.ended.status
+    well = "well" if report.ended_well else f"with status {status}"
+    yield f"went back to s{report.step} of {tape} and on from there; the command ended {well}"
+    yield f"  live: {_count(report.live.turns, 'model call')}{_tokens(report.live)}"
+    if report.hint_place is not None:
+        place = report.hint_place
+        moved = ", first since the agent cut its history" if place.moved else ""
+        yield f"  the hint stands after {_count(place.after, 'entry')} of `{place.field}`{moved}"
+    yield from (f"  {note}" for note in report.replay.notes)
+    yield f"  kept {fork}, a fork at s{report.step}"
+    yield ""
+    yield "next:"
+    yield f"  rerail steps {fork}"
+    yield f"  rerail replay {fork}"
+
+
+def _tokens(live: Live) -> str:
+    if live.input_tokens is None and live.output_tokens is None:
+        return ""
+    return f", {live.input_tokens or 0:,} tokens in, {live.output_tokens or 0:,} out"
+
+
+def _count(number: int, what: str) -> str:
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number} {what if number == 1 else plural}"

@@ -1,0 +1,150 @@
+"""An agent that failed goes back to a step, is given a hint, goes on live and ends well."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rerail.tape.reader import Tape
+from rerail.tape.records import HttpRequestEdited
+from rerail.testing.ca import CertificateAuthority
+from rerail.testing.model import SimulatedModel
+from rerail.testing.model.conversation import Asked, Reply, ToolCall
+from tests.journeys.rail import Rail, Ran
+from tests.llm.test_hint import CHECKS
+
+pytestmark = pytest.mark.journey
+
+HINT = "The word is: right."
+TURNS = 4
+HOSTS = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
+APIS = {"openai": "openai.chat_completions", "anthropic": "anthropic.messages"}
+
+
+def policy(asked: Asked) -> Reply:
+    """Writes a wrong word in each of its turns, until it is told better."""
+    results = sum(message.role == "tool" for message in asked.messages)
+    if results >= TURNS:
+        return Reply("I am done.")
+    told = any(HINT in message.text for message in asked.messages)
+    return Reply(
+        "I write.", (ToolCall("write", {"text": "right" if told else f"wrong {results}"}),)
+    )
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def sdk(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def model(
+    rail: Rail,
+    sdk: str,
+    start_model: Callable[..., SimulatedModel],
+    authority: CertificateAuthority,
+) -> SimulatedModel:
+    started = start_model(policy, tls=authority.leaf(HOSTS[sdk]))
+    rail.resolve(HOSTS[sdk], started.origin)
+    return started
+
+
+def rewind(rail: Rail, *words: str) -> tuple[Ran, dict[str, Any]]:
+    ran = rail.run(*rail.rerail("rewind", "--json", *rail.names, *words))
+    return ran, json.loads(ran.output) if ran.output else {}
+
+
+def test_a_failed_run_is_rewound_and_ends_well(rail: Rail, sdk: str, model: SimulatedModel) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    assert recorded.status == 1, recorded.said
+    asked_before = len(model.asked)
+    ran, report = rewind(rail, str(recorded.tape), "--to", "3", "--hint", HINT)
+    assert ran.status == 0, ran.said
+    assert report["ended_well"]
+    assert report["replay"]["counts"]["matched_model_calls"] == 2
+    live = model.asked[asked_before:]
+    assert len(live) == report["live"]["turns"] == TURNS + 1 - 2
+    assert report["live"]["input_tokens"] > 0
+    _check_every_request_has_the_hint_at_its_place(sdk, live)
+    fork = rail.folder / "run.s3.tape"
+    _check_the_fork_names_its_parent_and_keeps_both_requests(rail, fork, recorded.tape, live)
+    rail.stop_origins()
+    replayed = rail.replay(fork)
+    assert replayed.green, replayed.said
+    assert "the last word is right" in replayed.text
+    assert rail.reached == 0
+
+
+def _check_every_request_has_the_hint_at_its_place(sdk: str, live: list[Asked]) -> None:
+    histories = [list(asked.body["messages"]) for asked in live]
+    for history in histories:
+        CHECKS[APIS[sdk]](history)
+        assert json.dumps(history).count(HINT) == 1
+        assert history[: len(histories[0])] == histories[0]
+    assert HINT in json.dumps(histories[0][-1])
+
+
+def _check_the_fork_names_its_parent_and_keeps_both_requests(
+    rail: Rail, fork: Any, parent: Any, live: list[Asked]
+) -> None:
+    with Tape.open(parent) as source, Tape.open(fork) as tape:
+        assert tape.run.parent is not None
+        assert (tape.run.parent.tape_id, tape.run.parent.step) == (source.id, 3)
+        assert tape.run.parent.relation == "fork"
+        edited = [event for event in tape.events() if isinstance(event, HttpRequestEdited)]
+        assert [json.loads(tape.blob(event.content)) for event in edited] == [
+            asked.body for asked in live
+        ]
+    for step in ("s3", "s4"):
+        shown = rail.run(*rail.rerail("show", str(fork), step, "--raw", "--request"))
+        assert HINT not in shown.text
+
+
+@pytest.mark.usefixtures("model")
+def test_a_budget_of_turns_ends_the_run(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    ran, report = rewind(rail, str(recorded.tape), "--to", "2", "--hint", HINT, "--turns", "1")
+    assert ran.status == 1
+    assert report["live"]["turns"] == 1
+    assert not report["ended_well"]
+    assert "the 1 turn is used up that this rewound run was given" in ran.said
+    assert (rail.folder / "run.s2.tape").exists()
+
+
+@pytest.mark.usefixtures("model")
+def test_without_a_hint_the_model_is_just_asked_again(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    ran, report = rewind(rail, str(recorded.tape), "--to", "last")
+    assert ran.status == 1
+    assert (report["step"], report["live"]["turns"]) == (TURNS + 1, 1)
+    assert report["hint_place"] is None
+
+
+@pytest.mark.usefixtures("model")
+def test_a_run_that_does_not_come_to_the_step_says_where_it_left(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    other = rail.python("mender.py", "anthropic")
+    words = [str(recorded.tape), "--to", "3", "--hint", HINT, "--", *other]
+    ran = rail.run(*rail.rerail("rewind", *rail.names, *words))
+    assert ran.status == 1
+    assert "did not come to s3" in ran.said
+    assert "is not on the tape" in ran.said
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["--to", "9"], "there is no step s9"),
+        (["--to", "best"], "`best` is no step"),
+        (["--to", "1", "--hint", "@nowhere"], "cannot read the hint in nowhere"),
+        (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
+    ],
+)
+def test_what_cannot_be_rewound_says_so(rail: Rail, sdk: str, words: list[str], what: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    ran = rail.run(*rail.rerail("rewind", str(recorded.tape), *words))
+    assert ran.status == 2
+    assert what in ran.said
+    assert "hint: " in ran.said

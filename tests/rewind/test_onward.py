@@ -1,0 +1,115 @@
+"""What a rewind decides, request by request."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rerail.compare.canon import Request
+from rerail.errors import UsageProblem
+from rerail.llm.calls import ModelCall
+from rerail.playback.onward import CannotGoOn
+from rerail.rewind.onward import Allowed, Hinting, Onward
+from rerail.wire.http1 import parse_head
+
+CALL = ModelCall("openai.chat_completions", "openai", "chat", "openai")
+HINT = "Look again."
+
+
+def request(method: str = "POST", url: str = "api.openai.com/v1/chat/completions") -> Request:
+    host, _, path = url.partition("/")
+    head = parse_head(f"{method} /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    return Request.read(head, scheme="https", host=host, port=443, body=b"")
+
+
+def asked(*texts: str, model: str = "m", **more: Any) -> bytes:
+    messages = [{"role": "user", "content": text} for text in texts]
+    return json.dumps({"model": model, "messages": messages, **more}).encode()
+
+
+def sent(onward: Onward, body: bytes) -> list[str]:
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)
+    edited = onward.edit(CALL, head + body)
+    assert edited is not None
+    return [message["content"] for message in json.loads(edited.body)["messages"]]
+
+
+def test_it_leaves_the_tape_at_its_step_and_then_for_good() -> None:
+    onward = Onward(3)
+    assert [onward.leaves(step) for step in (2, 3, 4)] == [False, True, True]
+    assert not onward.begun
+    onward.take_turn(1, CALL, request())
+    assert onward.begun
+    assert onward.leaves(2)
+
+
+def test_attempts_at_a_turn_are_one() -> None:
+    onward = Onward(1, turns=2)
+    for turn in (1, 1, 2, 2, 1):
+        onward.take_turn(turn, CALL, request())
+    with pytest.raises(CannotGoOn, match="the 2 turns are used up") as refused:
+        onward.take_turn(3, CALL, request())
+    assert refused.value.code == "turns_used_up"
+
+
+def test_a_websocket_stays_behind() -> None:
+    with pytest.raises(CannotGoOn, match="WebSocket"):
+        Onward(1).take_turn(1, CALL, request("GET"))
+
+
+def test_the_hint_keeps_its_place_in_its_conversation() -> None:
+    onward = Onward(1, Hinting(HINT))
+    assert sent(onward, asked("a", "b")) == ["a", "b", HINT]
+    assert sent(onward, asked("a", "b", "c")) == ["a", "b", HINT, "c"]
+    assert sent(onward, asked("title?", model="small")) == ["title?"]
+    assert sent(onward, asked("a", "b", "c", "d")) == ["a", "b", HINT, "c", "d"]
+
+
+def test_where_the_history_was_cut_the_hint_stands_first_and_goes_on_from_there() -> None:
+    onward = Onward(1, Hinting(HINT))
+    sent(onward, asked("a", "b", "c"))
+    assert sent(onward, asked("in short")) == [HINT, "in short"]
+    assert sent(onward, asked("in short", "d")) == [HINT, "in short", "d"]
+    assert onward.hinting is not None
+    assert onward.hinting.place is not None
+    assert onward.hinting.place.moved
+
+
+def test_without_a_hint_nothing_is_changed() -> None:
+    assert Onward(1).edit(CALL, b"anything") is None
+
+
+@pytest.mark.parametrize("body", [b"no json", b"[]", b"{}"])
+def test_a_request_without_a_place_for_the_hint_may_not_go_on(body: bytes) -> None:
+    raw = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    with pytest.raises(CannotGoOn, match="no place"):
+        Onward(1, Hinting(HINT)).edit(CALL, raw)
+
+
+@pytest.mark.parametrize(
+    ("text", "method", "url", "covered"),
+    [
+        ("POST a.example/items", "POST", "a.example/items", True),
+        ("POST a.example/items", "POST", "a.example/items/7", True),
+        ("POST a.example/items/", "POST", "a.example/items/7", True),
+        ("POST a.example/items", "POST", "a.example/items-2", False),
+        ("POST a.example/items", "GET", "a.example/items", False),
+        ("* A.example", "DELETE", "a.example/anything", True),
+        ("* a.example", "DELETE", "b.a.example/anything", False),
+    ],
+)
+def test_what_is_allowed(text: str, method: str, url: str, covered: bool) -> None:
+    assert Allowed.parse(text).covers(request(method, url)) is covered
+
+
+def test_allowing_begins_where_the_run_goes_live() -> None:
+    onward = Onward(1, allowed=(Allowed.parse("* a.example"),))
+    assert not onward.allows(request("GET", "a.example/"))
+    onward.take_turn(1, CALL, request())
+    assert onward.allows(request("GET", "a.example/"))
+
+
+@pytest.mark.parametrize("text", ["", "POST", "a.example", "post a.example", "POST a b c"])
+def test_what_names_no_requests(text: str) -> None:
+    with pytest.raises(UsageProblem, match="names no requests"):
+        Allowed.parse(text)
