@@ -83,6 +83,15 @@ def everything_in(event: Event) -> str:
             received=Body(digest=b"d", size=1, trailers=SECRET.encode()),
             **COMMON,
         ),
+        records.WorkspaceSnapshot(
+            folder=f"/{SECRET}",
+            tree=b"d",
+            tree_size=1,
+            why="start",
+            not_captured=[records.NotCaptured(path=SECRET, why=f"cannot be read: {SECRET}")],
+            late=[SECRET],
+            **COMMON,
+        ),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -94,12 +103,15 @@ def test_a_known_secret_survives_in_no_text_of_an_event(event: Event) -> None:
 def texts_of(kind: type[Event]) -> set[str]:
     """The fields of a kind that can hold text which came from outside."""
     own = {field.name: field.type for field in msgspec.structs.fields(kind)}
-    holding = (str, bytes, list[str], dict[str, str], Body | None, typing.Optional[Body])  # noqa: UP045
+    holding = (
+        str, bytes, list[str], dict[str, str], Body | None, typing.Optional[Body],  # noqa: UP045
+        list[records.NotCaptured],
+    )  # fmt: skip
     return {name for name, type_ in own.items() if type_ in holding}
 
 
 CHOSEN_BY_US = {
-    "run_id", "task_id", "writer", "scheme", "shown", "content", "frames", "witness",
+    "run_id", "task_id", "writer", "scheme", "shown", "content", "frames", "witness", "tree",
 }  # fmt: skip
 
 
@@ -127,6 +139,32 @@ def test_an_event_without_credentials_is_kept_as_it_is() -> None:
 
 def test_a_body_passes() -> None:
     assert REDACTOR.body(SECRET.encode()) == SECRET.encode()
+
+
+def passed(pieces: list[bytes]) -> bytes | None:
+    """What a check lets through of a file in these pieces, None where it stops it."""
+    check = REDACTOR.file()
+    found = [check.piece(piece) for piece in pieces]
+    return None if None in found else b"".join(piece or b"" for piece in found)
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60), st.integers(1, 40))
+@pytest.mark.parametrize("secret", [SECRET.encode(), b"sk-proj-AbC_123-xyz%2F0%3D9"])
+def test_a_file_with_a_known_secret_does_not_pass_wherever_it_is_cut(
+    secret: bytes, before: bytes, after: bytes, size: int
+) -> None:
+    content = before + secret + after
+    pieces = [content[at : at + size] for at in range(0, len(content), size)]
+    assert passed(pieces) is None
+
+
+@given(st.lists(st.binary(max_size=40), max_size=5))
+def test_any_other_file_passes_as_it_is(pieces: list[bytes]) -> None:
+    assert passed(pieces) == b"".join(pieces)
+
+
+def test_without_secrets_every_file_passes() -> None:
+    assert Redactor.create(key=KEY).file().piece(SECRET.encode()) == SECRET.encode()
 
 
 def test_the_reference_of_a_secret_is_the_same_in_a_header_a_query_and_an_argument() -> None:

@@ -19,7 +19,7 @@ from rerail.redact.reference import References, from_wire
 from rerail.redact.urls import UrlCleaner
 from rerail.tape import records
 from rerail.tape.clean import CleanBytes, CleanRecord
-from rerail.tape.records import Body, Event
+from rerail.tape.records import Body, Event, NotCaptured
 
 __all__ = ["Redactor", "secrets_in"]
 
@@ -73,6 +73,10 @@ class Redactor:
         """Bytes of a body. They pass as they are."""
         return CleanBytes(data)
 
+    def file(self) -> "FileCheck":
+        """Begin a file of the workspace, or another content that is kept as it is or not at all."""
+        return FileCheck(self._known)
+
     def record(self, event: Event) -> CleanRecord:
         """An event whose every text is free of credentials."""
         changes: dict[str, object] = {}
@@ -96,12 +100,40 @@ class Redactor:
     def _texts(self, texts: dict[str, str]) -> dict[str, str]:
         return {name: self.text(text) for name, text in texts.items()}
 
+    def _lines(self, texts: list[str]) -> list[str]:
+        return [self.text(text) for text in texts]
+
+    def _not_captured(self, left: list[NotCaptured]) -> list[NotCaptured]:
+        return [NotCaptured(path=self.text(item.path), why=self.text(item.why)) for item in left]
+
     def _framing(self, body: Body) -> Body:
         """A body's trailers and chunk extensions; its content is elsewhere, by digest."""
         if not body.trailers and not body.chunk_lines:
             return body
         trailers, lines = self.fields(body.trailers), self._text(body.chunk_lines)
         return replace(body, trailers=trailers, chunk_lines=lines)
+
+
+class FileCheck:
+    """Lets the bytes of one file pass, up to the first known secret in them.
+
+    A file cannot be kept changed: what is restored must be what was there. So it is kept whole, or
+    left out where it holds a secret.
+    """
+
+    __slots__ = ("_before", "_known")
+
+    def __init__(self, known: KnownSecrets) -> None:
+        self._known = known
+        self._before = b""
+
+    def piece(self, data: bytes) -> CleanBytes | None:
+        """The next bytes of the file, None where a secret stands in them, or ends in them."""
+        if self._known.stand_in(self._before + data if self._before else data):
+            return None
+        overlap = self._known.longest - 1
+        self._before = (self._before + data[-overlap:])[-overlap:] if overlap > 0 else b""
+        return CleanBytes(data)
 
 
 _Clean = Callable[[Redactor, object], object]
@@ -139,4 +171,8 @@ _FIELDS: Final = _table(
     (records.WsClosed, {"reason": _TEXT}),
     (records.TunnelOpened, {"host": _TEXT, "why": _TEXT}),
     (records.TunnelClosed, {"sent": _BODY, "received": _BODY}),
+    (
+        records.WorkspaceSnapshot,
+        {"folder": _TEXT, "late": Redactor._lines, "not_captured": Redactor._not_captured},
+    ),
 )

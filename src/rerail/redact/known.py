@@ -75,6 +75,20 @@ class KnownSecrets:
                     content = content.replace(form, self._references.of(b"secret", secret))
         return content
 
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest spelling of a secret, 0 where there is none."""
+        spellings = [*self._plain, *(form for form, _ in self._encoded)]
+        return max(map(len, spellings), default=0)
+
+    def stand_in(self, content: bytes) -> bool:
+        """Whether a known secret stands anywhere in these bytes."""
+        if any(secret in content for secret in self._plain):
+            return True
+        if b"%" not in content and b"+" not in content:
+            return False
+        return any(form in content for form, _ in self._encoded)
+
 
 def _encodings(secret: bytes) -> list[bytes]:
     """RFC 3986 section 2.1: the digits of a percent-encoding may be written in either case."""

@@ -13,7 +13,6 @@ from rerail.tape import form
 from rerail.tape.blobs import BlobKeeper
 from rerail.tape.chunks import ChunkTable
 from rerail.tape.frames import compressed, undo
-from rerail.tape.records import Side
 from rerail.tape.storage import Storage
 
 _WAIT_NS: Final = 40_000_000
@@ -48,7 +47,7 @@ class ArrivingBodies:
         self._ended: deque[tuple[int, bytes]] = deque()
         self.latest = 0
 
-    def begin(self, number: int, exchange_id: int, side: Side, lane: str) -> None:
+    def begin(self, number: int, exchange_id: int, side: form.Giver, lane: str) -> None:
         self._bodies[number] = _Body(number, exchange_id, form.SIDES.index(side), lane)
 
     def add(self, number: int, data: bytes, at: int, continues: bool) -> None:

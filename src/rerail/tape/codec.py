@@ -71,4 +71,6 @@ def _spelled_out(value: object) -> object:
         return [_spelled_out(item) for item in value]
     if isinstance(value, dict):
         return {_spelled_out(name): _spelled_out(item) for name, item in value.items()}
+    if isinstance(value, msgspec.Struct):
+        return replace(value, **{name: _spelled_out(it) for name, it in asdict(value).items()})
     return value

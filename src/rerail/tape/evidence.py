@@ -24,6 +24,8 @@ from rerail.tape.records import Side
 
 _FRAMES_OPEN: Final = 8
 _PARTS_AT_ONCE: Final = 4
+_ENDS: Final[tuple[Side, ...]] = ("agent", "origin")
+_OF_A_FILE: Final = form.SIDES.index("workspace")
 
 
 class BlobRow(Struct, frozen=True):
@@ -122,13 +124,13 @@ class Evidence:
         bodies: dict[int, list[PartRow]] = {}
         for row in self._fetch("SELECT id, exchange_id, side, size, chunks FROM part ORDER BY id"):
             part_id, exchange_id, side, size, chunks = row
-            if part_id // form.PARTS_PER_BODY in complete:
-                continue
+            if part_id // form.PARTS_PER_BODY in complete or side == _OF_A_FILE:
+                continue  # half a file of a folder that can be read again is nothing
             if not isinstance(exchange_id, int) or not isinstance(size, int):
                 raise Damaged("a part of an arriving body is not a part")
-            if side not in range(len(form.SIDES)) or not isinstance(chunks, bytes):
+            if side not in range(len(_ENDS)) or not isinstance(chunks, bytes):
                 raise Damaged("a part of an arriving body is not a part")
-            part = PartRow(exchange_id, form.SIDES[side], size, chunks)
+            part = PartRow(exchange_id, _ENDS[side], size, chunks)
             bodies.setdefault(part_id // form.PARTS_PER_BODY, []).append(part)
         return bodies
 

@@ -3,9 +3,7 @@
 `spec/tape.md` says the same for people who read a tape without rerail.
 """
 
-from typing import Final
-
-from rerail.tape.records import Side
+from typing import Final, Literal
 
 APPLICATION_ID: Final = 0x7252744C
 """SQLite's `application_id`: "rRtL"."""
@@ -30,8 +28,11 @@ TABLES: Final = (
 )
 """The whole schema; a file whose schema differs by a byte is not a tape of this version."""
 
-SIDES: Final[tuple[Side, ...]] = ("agent", "origin")
-"""What `part.side` counts: who sent the body."""
+Giver = Literal["agent", "origin", "workspace"]
+"""Who a body comes from: one side of a connection, or a file of the workspace."""
+
+SIDES: Final[tuple[Giver, ...]] = ("agent", "origin", "workspace")
+"""What `part.side` counts."""
 
 EVENTS_PER_FRAME: Final = 256
 """Events 1–256 are the content of one Zstandard frame, 257–512 of the next, and so on."""

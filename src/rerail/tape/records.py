@@ -19,6 +19,7 @@ Component = Literal[
 Framing = Literal["none", "length", "chunked", "close"]
 BodyEnd = Literal["complete", "cut", "truncated", "reset", "agent_closed", "timeout"]
 Side = Literal["agent", "origin"]
+SnapshotReason = Literal["start", "step", "child", "end"]
 
 
 class Body(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -270,6 +271,43 @@ class TunnelClosed(Event, frozen=True, kw_only=True, tag="tunnel.closed"):
     ended: BodyEnd = "complete"
 
 
+class NotCaptured(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something in a folder of which a snapshot holds no content, and why."""
+
+    path: str
+    why: str
+
+
+class WorkspaceSnapshot(Event, frozen=True, kw_only=True, tag="workspace.snapshot"):
+    """A folder as it was at one moment: its tree by digest (`rerail.tape.trees`).
+
+    `why` says the moment: the command has just begun; a model call's request (`exchange_id`) has
+    been received, and its reply was held back until now; the process `process_id` has ended; the
+    command has ended. `also` marks a folder beside the workspace. `files` and `size` (bytes) are
+    what the tree holds, `added`, `changed` and `removed` count the paths against the snapshot of
+    the folder before. `not_captured` is what has been left out since that snapshot, `left_out`
+    counts all that is. `late` are the paths that were touched after the command began, before the
+    first snapshot had read them. `inconsistent`: the folder changed while it was read.
+    """
+
+    folder: str
+    tree: bytes
+    tree_size: int
+    why: SnapshotReason
+    exchange_id: int = 0
+    process_id: int = 0
+    also: bool = False
+    files: int = 0
+    size: int = 0
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    left_out: int = 0
+    not_captured: list[NotCaptured] = []
+    late: list[str] = []
+    inconsistent: bool = False
+
+
 class UnknownEvent(Event, frozen=True, kw_only=True, tag="unknown"):
     """An event of a kind this version does not know: kept, counted and skipped, never refused."""
 
@@ -280,5 +318,5 @@ AnyEvent = (
     RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessEnded
     | ConnectionFailed | HttpRequest | HttpRequestBody | HttpRequestEdited | HttpReplyHead
     | HttpReplyBody | HttpFailed
-    | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed
+    | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed | WorkspaceSnapshot
 )  # fmt: skip

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import fields
 
-from rerail.tape.records import Body, Event, HttpRequest, WsMessage
+from rerail.tape.records import Body, Event, HttpRequest, WorkspaceSnapshot, WsMessage
+from rerail.tape.trees import decode_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +18,20 @@ class Reference:
 
 
 def contents_of(event: Event) -> list[Reference]:
-    """All contents that an event names."""
+    """All contents that an event names; those that a tree names in its turn are not among them."""
     if isinstance(event, WsMessage):
         return [Reference(event.content, event.size, None)]
+    if isinstance(event, WorkspaceSnapshot):
+        return [Reference(event.tree, event.tree_size, None)]
     values = (getattr(event, field.name) for field in fields(event))
     bodies = [value for value in values if isinstance(value, Body)]
     return [Reference(body.digest, body.size, body.chunks) for body in bodies]
+
+
+def contents_of_tree(data: bytes) -> list[Reference]:
+    """The files of a tree. Raises ValueError where it is none."""
+    files = (entry for entry in decode_tree(data) if entry.kind == "file")
+    return [Reference(entry.content, entry.size, None) for entry in files]
 
 
 def exchange_of(event: Event) -> int:

@@ -15,8 +15,15 @@ from rerail.tape.damage import Damaged, reading
 from rerail.tape.evidence import Evidence, PartRow
 from rerail.tape.folding import Circumstances, HalfBody
 from rerail.tape.keeper import Keeper
-from rerail.tape.records import CaptureMissing, Event, RunEnded, RunLost, RunStarted
-from rerail.tape.references import contents_of
+from rerail.tape.records import (
+    CaptureMissing,
+    Event,
+    RunEnded,
+    RunLost,
+    RunStarted,
+    WorkspaceSnapshot,
+)
+from rerail.tape.references import contents_of, contents_of_tree
 from rerail.tape.storage import Storage
 from rerail.tape.stored import StoredEvents, Stretch, joined
 
@@ -89,6 +96,8 @@ class Salvage:
         self._begin_run(event)
         for reference in contents_of(event):
             self._copy_content(reference.digest, event)
+        if isinstance(event, WorkspaceSnapshot) and event.tree in self._copied:
+            self._copy_files(event)
         self._circumstances.take(event)
         self._keep(data, event)
         self._last = event
@@ -144,6 +153,19 @@ class Salvage:
         self.run_id = meta["run_id"]
         for name, value in meta.items():
             self._keeper.describe(name, value)
+
+    def _copy_files(self, event: WorkspaceSnapshot) -> None:
+        """What the tree of a snapshot names."""
+        row = self._evidence.find(event.tree)
+        try:
+            files = contents_of_tree(
+                b"".join(self._evidence.pieces(event.tree, row)) if row else b""
+            )
+        except ValueError as error:
+            self.lost.append(f"the tree of event {event.seq} cannot be used: {error}")
+            return
+        for file in files:
+            self._copy_content(file.digest, event)
 
     def _copy_content(self, digest: bytes, event: Event) -> None:
         if digest in self._copied:

@@ -12,8 +12,21 @@ from rerail.tape.codec import decode
 from rerail.tape.damage import Damaged, Missing
 from rerail.tape.merkle import MerkleTree, leaf_hash
 from rerail.tape.reader import Seal, State, Tape
-from rerail.tape.records import Event, RunEnded, RunLost, RunStarted, UnknownEvent
-from rerail.tape.references import Reference, begins_exchange, contents_of, exchange_of
+from rerail.tape.records import (
+    Event,
+    RunEnded,
+    RunLost,
+    RunStarted,
+    UnknownEvent,
+    WorkspaceSnapshot,
+)
+from rerail.tape.references import (
+    Reference,
+    begins_exchange,
+    contents_of,
+    contents_of_tree,
+    exchange_of,
+)
 from rerail.tape.stored import Stretch
 from rerail.tape.verification import Code, Finding, Verification, counted
 
@@ -34,6 +47,7 @@ class _Verifier:
         self._seals: list[Seal] = []
         self._signed: Literal["no", "unchecked"] = "no"
         self._named: dict[bytes, bool] = {}
+        self._trees: set[bytes] = set()
         self._exchanges: set[int] = set()
         self._last: Event | None = None
         self._unknown = 0
@@ -147,6 +161,22 @@ class _Verifier:
             if reference.digest not in self._named:
                 self._named[reference.digest] = self._check_content(seq, reference)
             self._check_chunks(seq, reference)
+        if isinstance(event, WorkspaceSnapshot) and event.tree not in self._trees:
+            self._trees.add(event.tree)
+            self._check_tree(seq, event.tree)
+
+    def _check_tree(self, seq: int, digest: bytes) -> None:
+        """The files of a tree are contents too."""
+        if not self._named[digest]:
+            return
+        try:
+            files = contents_of_tree(self._tape.blob(digest))
+        except ValueError as error:
+            self._find("content-altered", f"the tree of event {seq} cannot be used: {error}", seq)
+            return
+        for file in files:
+            if file.digest not in self._named:
+                self._named[file.digest] = self._check_content(seq, file)
 
     def _check_content(self, seq: int, reference: Reference) -> bool:
         name = f"content {reference.digest.hex()[:12]} of event {seq}"

@@ -19,7 +19,7 @@ from rerail.tape.chunks import ChunkTable
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.failure import cannot_write
 from rerail.tape.keeper import Keeper
-from rerail.tape.records import Body, Framing, Side
+from rerail.tape.records import Body, Framing
 from rerail.tape.storage import Storage
 
 TICK_SECONDS: Final = 0.05
@@ -104,7 +104,7 @@ class TapeWriter:
         return seq
 
     def body(
-        self, *, exchange_id: int, side: Side, lane: str = "", exact: bool = True
+        self, *, exchange_id: int, side: form.Giver, lane: str = "", exact: bool = True
     ) -> "BodyWriter":
         """Begin a body that arrives piece by piece.
 
@@ -258,7 +258,7 @@ class BodyWriter:
         tape: TapeWriter,
         number: int,
         exchange_id: int,
-        side: Side,
+        side: form.Giver,
         lane: str,
         *,
         exact: bool,
