@@ -5,10 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
+from rerail.clock import file_time_ns
 from rerail.redact.apply import Redactor
 from rerail.tape import records
-from rerail.tape.records import Body, BodyEnd, Event, Framing, Side
+from rerail.tape.records import Body, BodyEnd, Event, Framing, Side, SnapshotReason
 from rerail.tape.writer import TapeWriter
+from rerail.workspace.left_out import LeftOut
+from rerail.workspace.pack import Packer
+from rerail.workspace.scan import Scanner
 
 WALL: Final = 1_790_000_000_000_000_000
 """When every such run began: 2026-09-21 14:13:20 UTC."""
@@ -153,6 +157,18 @@ class Recording:
             opcode=opcode,
             content=self.writer.blob(self.redactor.body(content)),
             size=len(content),
+        )
+
+    def snapshot(self, source: Path, why: SnapshotReason, **fields: Any) -> int:
+        """The files of a folder that is there, said to be the run's own."""
+        packer = Packer(self.writer, self.redactor)
+        tree = Scanner(source, packer.keep, LeftOut()).scan(file_time_ns()).tree
+        kept = packer.tree(tree)
+        assert kept is not None
+        files = [entry for entry in tree if entry.kind == "file"]
+        given = {"folder": "/home/someone/agent", "files": len(files)} | fields
+        return self.event(
+            records.WorkspaceSnapshot, tree=kept[0], tree_size=kept[1], why=why, **given
         )
 
     def end(self, status: int = 0, signal: int = 0) -> str:

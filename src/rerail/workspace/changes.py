@@ -1,0 +1,46 @@
+"""What differs between two trees of one folder. Knows trees, not files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rerail.tape.trees import Entry, Tree
+
+Same = Callable[[Entry, Entry], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Entries that came, that went, and that are others now (before, after), by path."""
+
+    added: tuple[Entry, ...] = ()
+    removed: tuple[Entry, ...] = ()
+    changed: tuple[tuple[Entry, Entry], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    @property
+    def count(self) -> int:
+        """How many paths differ."""
+        return len(self.added) + len(self.removed) + len(self.changed)
+
+
+def same_content(one: Entry, other: Entry) -> bool:
+    """Whether two entries are the same but for their times; of a folder its mode counts."""
+    return (one.kind, one.mode, one.content) == (other.kind, other.mode, other.content)
+
+
+def held(tree: Tree) -> Tree:
+    """What a tree holds, without what was left out."""
+    return tuple(entry for entry in tree if entry.kind != "left out")
+
+
+def changes(before: Tree, after: Tree, *, same: Same = same_content) -> Changes:
+    """What has to be done to `before` to get `after`."""
+    old = {entry.path: entry for entry in before}
+    new = {entry.path: entry for entry in after}
+    added = tuple(entry for entry in after if entry.path not in old)
+    removed = tuple(entry for entry in before if entry.path not in new)
+    both = ((old[entry.path], entry) for entry in after if entry.path in old)
+    changed = tuple((was, now) for was, now in both if was is not now and not same(was, now))
+    return Changes(added, removed, changed)

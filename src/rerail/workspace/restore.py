@@ -1,0 +1,195 @@
+"""Puts a tree, or the difference of two trees, into a folder. Follows no link, leaves no folder.
+
+A tree may come from a stranger and the folder may hold what a stranger's program left in it. So
+every place is reached name by name from the folder's own descriptor, and no name is a link.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from rerail.tape.trees import Entry, Tree
+from rerail.workspace.changes import changes, held
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_BITS: Final = 0o777
+"""Programs that run as somebody else are not made out of a tape."""
+
+_FOLDER_BITS: Final = 0o1777
+_WHILE_FILLED: Final = 0o700
+
+Contents = Callable[[bytes], Iterable[bytes]]
+"""Gives a content by its digest, in pieces."""
+
+
+def restore(tree: Tree, folder: Path, contents: Contents) -> None:
+    """Make `folder` what `tree` says; it must be there and empty.
+
+    What was left out of the tree is not there afterwards, but for folders, which are there empty.
+    Raises OSError, and what `contents` raises.
+    """
+    with _Place(folder) as place:
+        _make(tree, place, contents)
+
+
+def apply(before: Tree, after: Tree, folder: Path, contents: Contents) -> None:
+    """Change in `folder` what differs between two trees, and nothing else.
+
+    What stands in the way of a path that `after` has is removed; what was left out of either tree
+    stays as it is. Raises OSError.
+    """
+    found = changes(held(before), held(after), same=_is_same)
+    gone = [*found.removed, *(was for was, now in found.changed if _must_go(was, now))]
+    new = [*found.added, *(now for _, now in found.changed)]
+    # A folder gets its time again after something in it was touched.
+    touched = {entry.path.rpartition(b"/")[0] for entry in (*gone, *new) if entry.path}
+    made = {entry.path for entry in new}
+    with _Place(folder) as place:
+        for entry in sorted(gone, key=_path, reverse=True):
+            place.remove(entry.path)
+        _make((e for e in after if e.path in made or e.path in touched), place, contents)
+
+
+def _path(entry: Entry) -> bytes:
+    return entry.path
+
+
+def _is_same(one: Entry, other: Entry) -> bool:
+    return one == other
+
+
+def _must_go(was: Entry, now: Entry) -> bool:
+    """A folder that stays one is changed where it is; all else is made anew."""
+    return not (was.is_folder and now.is_folder)
+
+
+def _make(entries: Iterable[Entry], place: "_Place", contents: Contents) -> None:
+    """In order of their paths; times and modes of folders last, the innermost first."""
+    folders = []
+    for entry in entries:
+        if entry.is_folder:
+            place.make_folder(entry.path)
+            folders.append(entry)
+        elif entry.kind == "file":
+            place.write(entry, contents(entry.content))
+        elif entry.kind == "link":
+            place.link(entry)
+    for entry in reversed(folders):
+        place.finish_folder(entry)
+
+
+class _Place:
+    """A folder held open; what is in it is reached from there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._root = os.open(folder, _FOLDER)
+        self._open: dict[bytes, int] = {b"": self._root}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for descriptor in self._open.values():
+            os.close(descriptor)
+
+    def make_folder(self, path: bytes) -> None:
+        if not path:
+            return
+        parent, name = self._parent(path)
+        try:
+            os.mkdir(name, _WHILE_FILLED, dir_fd=parent)
+        except FileExistsError:
+            if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
+                os.unlink(name, dir_fd=parent)
+                os.mkdir(name, _WHILE_FILLED, dir_fd=parent)
+
+    def finish_folder(self, entry: Entry) -> None:
+        descriptor = self._folder(entry.path)
+        os.fchmod(descriptor, stat.S_IMODE(entry.mode) & _FOLDER_BITS)
+        os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))
+
+    def write(self, entry: Entry, pieces: Iterable[bytes]) -> None:
+        parent, name = self._parent(entry.path)
+        self._clear(parent, name)
+        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fchmod(descriptor, stat.S_IMODE(entry.mode) & _FILE_BITS)
+            os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))
+
+    def link(self, entry: Entry) -> None:
+        parent, name = self._parent(entry.path)
+        self._clear(parent, name)
+        os.symlink(entry.content, name, dir_fd=parent)
+        times = (entry.mtime_ns, entry.mtime_ns)
+        os.utime(name, ns=times, dir_fd=parent, follow_symlinks=False)
+
+    def remove(self, path: bytes) -> None:
+        """Remove a file, a link, or a folder with all that has come into it; what is gone is."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            parent, name = self._parent(path)
+            self._clear(parent, name)
+        for inner in [known for known in self._open if _is_in(known, path)]:
+            os.close(self._open.pop(inner))
+
+    def _clear(self, parent: int, name: bytes) -> None:
+        try:
+            os.unlink(name, dir_fd=parent)
+        except FileNotFoundError:
+            return
+        except (IsADirectoryError, PermissionError):
+            _remove_folder(parent, name)
+
+    def _parent(self, path: bytes) -> tuple[int, bytes]:
+        folder, _, name = path.rpartition(b"/")
+        return self._folder(folder), name
+
+    def _folder(self, path: bytes) -> int:
+        """A descriptor of a folder, each name on the way to it looked up and none followed."""
+        known = self._open.get(path)
+        if known is not None:
+            return known
+        parent, name = self._parent(path)
+        descriptor = os.open(name, _FOLDER, dir_fd=parent)
+        self._let_go_of(path)
+        self._open[path] = descriptor
+        return descriptor
+
+    def _let_go_of(self, path: bytes) -> None:
+        """Keep open only what leads to `path`: a tree may have more folders than descriptors."""
+        for known in [known for known in self._open if known and not _is_in(path, known)]:
+            os.close(self._open.pop(known))
+
+
+def _is_in(path: bytes, folder: bytes) -> bool:
+    return path == folder or path.startswith(folder + b"/")
+
+
+def _remove_folder(parent: int, name: bytes) -> None:
+    descriptor = os.open(name, _FOLDER, dir_fd=parent)
+    try:
+        os.fchmod(descriptor, _WHILE_FILLED)
+        for inner in list(_names(descriptor)):
+            try:
+                os.unlink(inner, dir_fd=descriptor)
+            except (IsADirectoryError, PermissionError):
+                _remove_folder(descriptor, inner)
+    finally:
+        os.close(descriptor)
+    os.rmdir(name, dir_fd=parent)
+
+
+def _names(descriptor: int) -> Iterator[bytes]:
+    for name in os.listdir(descriptor):
+        yield os.fsencode(name)

@@ -1,0 +1,194 @@
+"""Walks a folder and says what is in it: its tree, read anew only where something was touched.
+
+Knows no tape: a `keep` is given the open file and says its digest. Nothing is followed, nothing in
+the folder is changed. Times are those that the file system puts on files, given by who asks.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from rerail.tape.trees import Entry, Tree
+from rerail.workspace.left_out import MARKERS, LeftOut
+
+RACY_NS: Final = 20_000_000
+"""A file touched this shortly before it was read may be touched again with the same times."""
+
+_SPECIAL: Final = {
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+Keep = Callable[[int, os.stat_result, bool], tuple[bytes, int]]
+"""Given an open file, what is known of it and whether it was asked for by name, gives its digest
+and size. Raises `NotKept`."""
+
+_Key = tuple[int, int, int, int, int]
+
+
+class NotKept(Exception):
+    """The content of a file is not kept: `why` in a few words."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A folder as it was found. `late` are the paths that were touched since the scan began."""
+
+    tree: Tree
+    late: frozenset[bytes] = field(default=frozenset())
+
+
+class Scanner:
+    """One folder, scanned again and again."""
+
+    def __init__(self, root: Path, keep: Keep, left_out: LeftOut) -> None:
+        self._root = os.fsencode(root)
+        self._keep = keep
+        self._left_out = left_out
+        self._known: dict[bytes, tuple[_Key, Entry]] = {}
+
+    def scan(self, began: int) -> Scan:
+        """Walk the folder; `began` is the time that a file touched now would get.
+
+        Raises OSError where the folder itself cannot be read.
+        """
+        walk = _Walk(began)
+        entry = self._folder(b"", walk)
+        if entry.kind != "folder":
+            raise OSError(f"{entry.content.decode('utf-8', 'replace')}")
+        walk.entries.append(entry)
+        while walk.waiting:
+            walk.entries.append(self._folder(walk.waiting.pop(), walk))
+        self._known = walk.known
+        walk.entries.sort(key=_path)
+        return Scan(tuple(walk.entries), frozenset(walk.late))
+
+    def _folder(self, path: bytes, walk: "_Walk") -> Entry:
+        """A folder's own entry; what is in it goes to the walk, sub-folders wait."""
+        place = self._root + b"/" + path if path else self._root
+        first = len(walk.entries), len(walk.waiting)
+        try:
+            with os.scandir(place) as listing:
+                why = self._list(path, listing, walk)
+        except OSError as error:
+            why = f"cannot be read: {error.strerror}"
+        try:
+            # Only now: whatever came or went while it was listed has touched it.
+            facts = os.lstat(place)
+        except OSError as error:
+            walk.late.append(path)
+            return Entry(path, "left out", stat.S_IFDIR | 0o700, content=_why(error))
+        walk.look_at(path, facts)
+        if why:
+            del walk.entries[first[0] :], walk.waiting[first[1] :]
+            return Entry(path, "left out", facts.st_mode, 0, facts.st_mtime_ns, why.encode())
+        return Entry(path, "folder", facts.st_mode, 0, facts.st_mtime_ns)
+
+    def _list(self, path: bytes, listing: Iterable["os.DirEntry[bytes]"], walk: "_Walk") -> str:
+        """Take up what is listed; returns why the whole folder is left out, "" if it is not."""
+        prefix = path + b"/" if path else b""
+        items = list(listing)
+        if path and not self._left_out.wanted(path):
+            for item in items:
+                if item.name in MARKERS:
+                    return MARKERS[item.name]
+        for item in items:
+            inner = prefix + item.name
+            folder = item.is_dir(follow_symlinks=False)
+            why = self._left_out.why(inner, folder=folder)
+            if folder and not why:
+                walk.waiting.append(inner)
+                continue
+            try:
+                facts = item.stat(follow_symlinks=False)
+                entry = self._left(inner, facts, why) if why else self._entry(inner, facts, walk)
+            except FileNotFoundError:
+                walk.late.append(inner)
+                continue
+            walk.entries.append(entry)
+        return ""
+
+    def _left(self, path: bytes, facts: os.stat_result, why: str) -> Entry:
+        # Of a folder its own times: with them it can stand there empty. Of a file nothing.
+        time = facts.st_mtime_ns if stat.S_ISDIR(facts.st_mode) else 0
+        return Entry(path, "left out", facts.st_mode, 0, time, why.encode())
+
+    def _entry(self, path: bytes, facts: os.stat_result, walk: "_Walk") -> Entry:
+        key = (
+            facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino, facts.st_mode
+        )  # fmt: skip
+        known = self._known.get(path)
+        if known is not None and known[0] == key:
+            walk.known[path] = known
+            if facts.st_ctime_ns >= walk.began:
+                walk.late.append(path)
+            return known[1]
+        entry = self._read(path, facts, walk)
+        walk.look_at(path, facts)
+        if max(facts.st_mtime_ns, facts.st_ctime_ns) < walk.began - RACY_NS:
+            walk.known[path] = (key, entry)
+        return entry
+
+    def _read(self, path: bytes, facts: os.stat_result, walk: "_Walk") -> Entry:
+        place = self._root + b"/" + path
+        kind = stat.S_IFMT(facts.st_mode)
+        try:
+            if kind == stat.S_IFREG:
+                return self._file(path, place, facts, walk)
+            if kind == stat.S_IFLNK:
+                target = os.readlink(place)  # noqa: PTH115 - a path of bytes
+                return Entry(path, "link", facts.st_mode, 0, facts.st_mtime_ns, target)
+            why = _SPECIAL.get(kind, "neither file nor folder")
+        except NotKept as refused:
+            why = refused.why
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            why = f"cannot be read: {error.strerror}"
+        return Entry(path, "left out", facts.st_mode, 0, 0, why.encode())
+
+    def _file(self, path: bytes, place: bytes, facts: os.stat_result, walk: "_Walk") -> Entry:
+        descriptor = os.open(place, _OPEN)
+        try:
+            digest, size = self._keep(descriptor, facts, self._left_out.wanted(path))
+            after = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+        if after.st_ctime_ns != facts.st_ctime_ns or after.st_ino != facts.st_ino:
+            walk.late.append(path)
+        return Entry(path, "file", facts.st_mode, size, facts.st_mtime_ns, digest)
+
+
+class _Walk:
+    """What one scan has found so far."""
+
+    __slots__ = ("began", "entries", "known", "late", "waiting")
+
+    def __init__(self, began: int) -> None:
+        self.began = began
+        self.entries: list[Entry] = []
+        self.waiting: list[bytes] = []
+        self.known: dict[bytes, tuple[_Key, Entry]] = {}
+        self.late: list[bytes] = []
+
+    def look_at(self, path: bytes, facts: os.stat_result) -> None:
+        if facts.st_ctime_ns >= self.began:
+            self.late.append(path)
+
+
+def _path(entry: Entry) -> bytes:
+    return entry.path
+
+
+def _why(error: OSError) -> bytes:
+    return f"cannot be read: {error.strerror}".encode()
