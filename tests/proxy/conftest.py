@@ -95,11 +95,21 @@ class Notes:
     def __init__(self, settings: UpstreamSettings) -> None:
         self.refusal: str | None = None
         self.congested = False
+        self.holds = False
+        self.then: Callable[[], None] = bool
         self.exchanges: list[Noted] = []
         self.tunnels: list[NotedTunnel] = []
         self.failures: list[tuple[str, str, str]] = []
         self.gaps: list[str] = []
         self._dialer = Dialer(settings)
+
+    def may_answer(self, connection_id: int, then: Callable[[], None]) -> bool:
+        self.then = then
+        return not self.holds
+
+    def answer_anyway(self, connection_id: int) -> None:
+        self.holds = False
+        self.gaps.append("it had waited long enough")
 
     def exchange(self, route: Route, head: Head, framing: Framing) -> Noted:
         self.exchanges.append(Noted(route, head.raw))

@@ -2,15 +2,18 @@
 
 import base64
 import contextlib
+import select
 import socket
 import ssl
 import struct
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from rerail.proxy import relay
 from rerail.proxy.handler import Listening
 from rerail.proxy.upstream import UpstreamProxy, UpstreamSettings
 from rerail.testing import replies
@@ -447,3 +450,39 @@ def test_an_agent_that_goes_away_is_told_and_the_origin_is_let_go(
     agent.close()
     origin.wait_until(lambda origin: all(c.closed for c in origin.each_connection))
     assert proxy.exchanges()[0].ended == "agent_closed"
+
+
+def test_a_reply_waits_until_the_tap_lets_it_go(
+    proxied: StartProxy, start_origin: StartOrigin
+) -> None:
+    proxy = proxied(overriding(start_origin(serve(replies.text("hello")))))
+    proxy.notes.holds = True
+    with proxy.connect() as agent:
+        agent.sendall(get("/a", form=f"http://{NAME}"))
+        (noted,) = until(proxy.exchanges)
+        assert noted.chunks == [b"hello"]
+        assert not select.select([agent], [], [], 0)[0]
+        proxy.notes.holds = False
+        proxy.notes.then()
+        assert proxy.read_all(agent).endswith(b"hello")
+
+
+def test_a_reply_does_not_wait_for_ever(
+    proxied: StartProxy, start_origin: StartOrigin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay, "HELD_SECONDS", 0.01)
+    proxy = proxied(overriding(start_origin(serve(replies.content(bytes(3 << 20))))))
+    proxy.notes.holds = True
+    with proxy.connect() as agent:
+        agent.sendall(get("/a", form=f"http://{NAME}"))
+        assert len(proxy.read_all(agent)) > 3 << 20
+    assert proxy.notes.gaps == ["it had waited long enough"]
+
+
+def until(found: Callable[[], Any]) -> Any:
+    """Ask again until there is something: at most five seconds."""
+    deadline = time.monotonic() + 5
+    while not (result := found()):
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    return result

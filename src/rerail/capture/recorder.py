@@ -4,6 +4,7 @@ Every call comes from the event loop after the bytes have gone on, so nothing he
 Each record and each piece of a body goes through the redactor before the writer sees it.
 """
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +31,7 @@ from rerail.tape.writer import BodyWriter, TapeWriter
 from rerail.wire.http1 import Head, request_line
 
 if TYPE_CHECKING:
+    from rerail.capture.snapshots import Snapshot, Workspace
     from rerail.capture.switched import TunnelRecord, WebSocketRecord
 
 BACKLOG_LIMIT: Final = 64 << 20
@@ -55,6 +57,9 @@ class Recorder:
         self._log = log
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
+        self.workspace: Workspace | None = None
+        self._reading: dict[int, Snapshot] = {}
+        self._stamping = threading.Lock()
 
     @property
     def failed(self) -> TapeWriteFailed | None:
@@ -74,11 +79,36 @@ class Recorder:
 
     def emit(self, make: Callable[[int, int], Event], *, urgent: bool = False) -> int:
         """Stamp, clean and append an event; `make` is given (at, wall). Returns its number."""
-        now = self.clock.now()
-        record = self.redactor.record(make(now.at, now.wall))
-        if self._log is not None:
-            self._log(record.event)
-        return self.writer.append(record, urgent=urgent)
+        with self._stamping:  # numbers and times are in one order, from whatever thread they come
+            now = self.clock.now()
+            record = self.redactor.record(make(now.at, now.wall))
+            if self._log is not None:
+                self._log(record.event)
+            return self.writer.append(record, urgent=urgent)
+
+    def step(self, exchange_id: int, connection_id: int) -> None:
+        """The request of a model call is there: the workspace is read until the reply goes on."""
+        if self.workspace is not None:
+            self._reading[connection_id] = self.workspace.snapshot("step", exchange_id=exchange_id)
+
+    def may_answer(self, connection_id: int, then: Callable[[], None]) -> bool:
+        """Whether the agent may have what comes from the origin now; else `then` is called once.
+
+        `then` comes from another thread.
+        """
+        reading = self._reading.get(connection_id)
+        if reading is None:
+            return True
+        if not reading.taken and not reading.overdue:
+            reading.then(then)
+            return False
+        del self._reading[connection_id]
+        return True
+
+    def answer_anyway(self, connection_id: int) -> None:
+        """The agent has waited long enough: its snapshot will not be one of this moment."""
+        if reading := self._reading.get(connection_id):
+            reading.overdue = True
 
     def exchange(self, route: Route, head: Head, framing: Framing) -> "ExchangeRecord":
         self.exchanges += 1
@@ -150,6 +180,8 @@ class ExchangeRecord:
         self._request_over = True
         if not self._request_written:
             self._write_request(body, unfinished=False)
+            if self._recorder.workspace is not None and self._asks_a_model():
+                self._recorder.step(self._id, self._route.connection_id)
         else:
             self._write_request_body(body, "complete")
 
@@ -160,6 +192,11 @@ class ExchangeRecord:
                 at=at, wall=wall, exchange_id=self._id, content=content, size=len(body), why=why
             )
         )
+
+    def _asks_a_model(self) -> bool:
+        from rerail.llm.steps import call_in  # not needed to start
+
+        return call_in(self._head, self._route.host) is not None
 
     def request_cut(self, ended: BodyEnd) -> None:
         self._request_over = True

@@ -10,11 +10,13 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
+from rerail.capture.folders import Folders
 from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
+from rerail.clock import file_time_ns
 from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.command import find_program
@@ -33,6 +35,9 @@ from rerail.proxy.server import (
 from rerail.proxy.upstream import Dialer, UpstreamSettings
 from rerail.tape.records import Event
 
+if TYPE_CHECKING:
+    from rerail.capture.snapshots import Workspace
+
 DRAIN_SECONDS: Final = 2.0
 
 
@@ -41,6 +46,7 @@ class RecordSettings(Struct, frozen=True):
 
     `environment` is the parent's; `kept` are the variables that were named. `reverse` maps a
     listening port to the origin that it stands for. `log` is told each event as it is written.
+    `folders` are snapshotted; where there are none, `no_folders` says why.
     """
 
     command: list[str]
@@ -56,6 +62,8 @@ class RecordSettings(Struct, frozen=True):
     facts: bool = True
     go_on_unrecorded: bool = False
     log: Callable[[Event], None] | None = None
+    folders: Folders | None = None
+    no_folders: str = ""
 
 
 def record(settings: RecordSettings) -> tuple[Ending, Kept]:
@@ -97,16 +105,31 @@ class _Recording:
     def run(self) -> tuple[Ending, Kept]:
         settings, keeping = self._settings, self._keeping
         keeping.started(self._described())
+        began = file_time_ns()
         with self._start_command() as child:
             keeping.command_started(settings.command, settings.cwd, child.pid)
+            workspace = self._start_snapshots(began)
             ending = asyncio.run(self._serve(child))
             keeping.command_ended(ending, child.descendants())
+        if workspace is not None:
+            workspace.close()
         return ending, keeping.close(ending)
+
+    def _start_snapshots(self, began: int) -> "Workspace | None":
+        """They begin behind the command: it does not wait for them."""
+        from rerail.capture.snapshots import Workspace
+
+        if self._settings.folders is None:
+            return None
+        self._recorder.workspace = Workspace(self._recorder, self._settings.folders)
+        self._recorder.workspace.start(began)
+        return self._recorder.workspace
 
     def _described(self) -> Run:
         settings = self._settings
         capture = {"http": "proxy variables and CA variables", "tls": "intercepted, http/1.1"}
         capture |= described(settings.reverse)
+        capture["workspace"] = settings.no_folders or "at the start, each model call and the end"
         return Run(
             argv=settings.command,
             cwd=settings.cwd,
@@ -166,4 +189,6 @@ class _Recording:
 
 
 def _load() -> None:
-    import rerail.proxy.relay  # noqa: F401 - loaded while the command starts
+    # Loaded while the command starts.
+    import rerail.llm.steps
+    import rerail.proxy.relay  # noqa: F401

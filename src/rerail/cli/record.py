@@ -2,8 +2,10 @@
 
 import os
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +23,9 @@ from rerail.cli.options import (
 )
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from rerail.capture.folders import Folders
 
 FAILED = 125
 """The exit status where rerail itself failed, as `env` and `timeout` have it."""
@@ -93,6 +98,30 @@ class Record(click.Command):
     help="The origin that a --listen stands for.",
 )
 @click.option(
+    "--workspace",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Snapshot this folder, whichever it is; without it, the current one.",
+)
+@click.option(
+    "--also",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Snapshot this folder too.",
+)
+@click.option(
+    "--include",
+    "included",
+    metavar="PATTERN",
+    multiple=True,
+    help="Snapshot what would be left out: .env, node_modules, docs/*.key.",
+)
+@click.option(
+    "--exclude", "excluded", metavar="PATTERN", multiple=True, help="Leave this out of snapshots."
+)
+@click.option("--no-workspace", is_flag=True, help="Take no snapshots of any folder.")
+@click.option(
     "--on-record-failure",
     type=click.Choice(["refuse", "continue"]),
     default="refuse",
@@ -116,6 +145,11 @@ def record(
     client_certificate: Path | None,
     listens: tuple[str, ...],
     upstreams: tuple[str, ...],
+    workspace: Path | None,
+    also: tuple[Path, ...],
+    included: tuple[str, ...],
+    excluded: tuple[str, ...],
+    no_workspace: bool,
     on_record_failure: str,
     no_facts: bool,
     force: bool,
@@ -126,15 +160,30 @@ def record(
 
     The terminal and the exit status are the command's own.
     """
+    from msgspec.structs import replace
+
     from rerail.capture.session import RecordSettings
     from rerail.capture.session import record as record_run
 
     environment = dict(os.environ)
     named = tape is not None
+    tape = tape or _unnamed()
+    cwd = present_folder()
+    folders, why = None, "no: --no-workspace was given"
+    if not no_workspace:
+        folders, why = _folders(workspace, cwd, environment)
+    if folders is not None:
+        folders = replace(
+            folders,
+            also=[folder.resolve() for folder in also],
+            include=included,
+            exclude=excluded,
+            tape=tape,
+        )
     settings = RecordSettings(
         command=list(command),
-        tape=tape or _unnamed(),
-        cwd=present_folder(),
+        tape=tape,
+        cwd=cwd,
         environment=environment,
         kept=kept_variables(names, environment),
         run_id=run_id,
@@ -150,6 +199,8 @@ def record(
         facts=not no_facts,
         go_on_unrecorded=on_record_failure == "continue",
         log=log_event if context.obj else None,
+        folders=folders,
+        no_folders=why,
     )
     warn_of_secrets(settings.kept)
     ending, kept = record_run(settings)
@@ -162,6 +213,23 @@ def record(
         facts = f"{quantity(kept.exchanges, 'exchange')}, {size_text(kept.size)}"
         say_aside(f"rerail: {'kept' if named else 'kept as'} {kept.tape} ({facts})")
     return ending.status
+
+
+def _folders(
+    named: Path | None, cwd: Path, environment: Mapping[str, str]
+) -> "tuple[Folders | None, str]":
+    """The folder to be snapshotted, or why there is none: one that is too much must be named."""
+    from rerail.capture.folders import Folders, refused
+
+    if named is not None:
+        return Folders(named.resolve()), ""
+    temporary = environment.get("TMPDIR", "/tmp")  # noqa: S108 - compared, not used
+    why = refused(cwd, home=environment.get("HOME", ""), temporary=temporary)
+    if not why:
+        return Folders(cwd), ""
+    click.echo(f"rerail: {cwd} is not snapshotted: {why}", err=True)
+    click.echo("hint: name it with `--workspace DIR`, or say `--no-workspace`", err=True)
+    return None, f"no: {why}"
 
 
 def _unnamed() -> Path:

@@ -12,7 +12,7 @@ from typing import Final
 from rerail.llm.calls import ModelCall, model_call
 from rerail.tape.exchange import Exchange
 from rerail.wire.forms import split_absolute
-from rerail.wire.http1 import parse_head, request_line, status_line
+from rerail.wire.http1 import Head, parse_head, request_line, status_line
 
 RETRIED: Final = frozenset((408, 409, 425, 429))
 """Statuses below 500 after which clients send the same request again."""
@@ -58,12 +58,16 @@ def call_of(exchange: Exchange) -> ModelCall | None:
     request = exchange.request
     if request is None:
         return None
-    head = parse_head(request.head)
+    return call_in(parse_head(request.head), request.host)
+
+
+def call_in(head: Head, host: str) -> ModelCall | None:
+    """The same for a request of which there is the head alone."""
     line = request_line(head)
     absolute = split_absolute(line.target)
     target = absolute[3] if absolute else line.target
     headers = [(_text(name), _text(value)) for name, value in head.headers]
-    return model_call(_text(line.method), request.host.lower(), _text(target), headers)
+    return model_call(_text(line.method), host.lower(), _text(target), headers)
 
 
 def _ask(exchange: Exchange) -> _Ask:

@@ -56,6 +56,12 @@ class _Watch(Tap):
     def congested(self) -> bool:
         return False
 
+    def may_answer(self, connection_id: int, then: Callable[[], None]) -> bool:
+        return True
+
+    def answer_anyway(self, connection_id: int) -> None:
+        pass
+
     def exchange(self, route: Route, head: Head, framing: Framing) -> "_Watch":
         return self
 

@@ -5,7 +5,7 @@ behind it differs: a `Service` opens one `Session` for each route, a recording's
 the origin and tells a `Tap` what passed, a replay's session answers from the tape.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, Protocol
 
 from msgspec import Struct, field
@@ -191,6 +191,15 @@ class Tap(Protocol):
     @property
     def congested(self) -> bool:
         """Whether the tape is far behind the traffic: reading waits until it has caught up."""
+
+    def may_answer(self, connection_id: int, then: Callable[[], None]) -> bool:
+        """Whether the agent may have bytes of the origin now; if not, `then` is called once it may.
+
+        `then` may be called from another thread.
+        """
+
+    def answer_anyway(self, connection_id: int) -> None:
+        """The agent is given them all the same: it has waited long enough."""
 
     def exchange(self, route: Route, head: Head, framing: Framing) -> ExchangeTap:
         """A request head passed."""

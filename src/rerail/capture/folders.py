@@ -1,0 +1,31 @@
+"""Which folders a recording snapshots, decided before the command starts. Opens none of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class Folders(Struct, frozen=True):
+    """What is to be snapshotted: the workspace, further folders, and what of them is left out.
+
+    `tape` is where the tape goes: it holds neither itself nor what lies beside it.
+    """
+
+    workspace: Path
+    also: Sequence[Path] = ()
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    tape: Path | None = None
+
+
+def refused(folder: Path, *, home: str, temporary: str) -> str:
+    """Why a folder that nobody named is not snapshotted, "" where it may be."""
+    homes = [Path(home)] if home else []
+    if folder == folder.parent:
+        return "it is the root of the file system"
+    if any(folder == place or folder in place.parents for place in homes):
+        return "it is the home folder, or above it"
+    if folder in map(Path, ("/tmp", "/var/tmp", temporary)):  # noqa: S108 - not to be used
+        return "it is everybody's folder for temporary files"
+    return ""

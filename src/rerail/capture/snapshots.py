@@ -1,0 +1,280 @@
+"""Snapshots of folders while a command runs: one thread that reads, and who waits for it.
+
+The thread is started after the command. It reads while the model is thinking; the reply to a model
+call is held back until its snapshot has been taken. Knows no connection.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final
+
+from rerail.capture.folders import Folders
+from rerail.clock import file_time_ns
+from rerail.errors import TapeWriteFailed
+
+if TYPE_CHECKING:
+    from rerail.capture.recorder import Recorder
+    from rerail.tape.records import NotCaptured, SnapshotReason, WorkspaceSnapshot
+    from rerail.tape.trees import Tree
+    from rerail.workspace.pack import Packer
+    from rerail.workspace.scan import Scan
+
+SCANS: Final = 4
+"""How often a folder that keeps changing is read for one snapshot."""
+
+_NAMES: Final = 1000
+_LEFT: Final = "left out"
+
+
+class Snapshot:
+    """A snapshot that was asked for. Waiting for it is safe from any thread."""
+
+    def __init__(self, why: "SnapshotReason", exchange_id: int, process_id: int) -> None:
+        self.why = why
+        self.exchange_id = exchange_id
+        self.process_id = process_id
+        self.overdue = False
+        self._taken = threading.Event()
+        self._guard = threading.Lock()
+        self._then: list[Callable[[], None]] = []
+
+    @property
+    def taken(self) -> bool:
+        """Whether the folders have been read."""
+        return self._taken.is_set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the folders have been read; False where that takes longer than `seconds`."""
+        return self._taken.wait(seconds)
+
+    def then(self, call: Callable[[], None]) -> None:
+        """Call this, from the reading thread, once it is taken; at once where it is already."""
+        with self._guard:
+            if not self.taken:
+                self._then.append(call)
+                return
+        call()
+
+    def done(self) -> None:
+        """The folders have been read, or cannot be."""
+        with self._guard:
+            self._taken.set()
+            waiting, self._then = self._then, []
+        for call in waiting:
+            call()
+
+
+class Workspace:
+    """The snapshots of one recording."""
+
+    def __init__(self, recorder: "Recorder", folders: Folders) -> None:
+        self._recorder = recorder
+        self._folders = folders
+        self._asked: SimpleQueue[Snapshot | None] = SimpleQueue()
+        self._began = 0
+        self._thread = threading.Thread(target=self._run, name="snapshots", daemon=True)
+
+    def start(self, began: int) -> None:
+        """Take the first snapshot; `began` is the file time at which the command began."""
+        self._began = began
+        self._asked.put(Snapshot("start", 0, 0))
+        self._thread.start()
+
+    def snapshot(
+        self, why: "SnapshotReason", *, exchange_id: int = 0, process_id: int = 0
+    ) -> Snapshot:
+        """Ask for a snapshot, in the order of asking."""
+        asked = Snapshot(why, exchange_id, process_id)
+        self._asked.put(asked)
+        return asked
+
+    def close(self) -> None:
+        """Take the last snapshot and wait for it."""
+        self.snapshot("end")
+        self._asked.put(None)
+        self._thread.join()
+
+    # From here on: the thread.
+
+    def _run(self) -> None:
+        watched: list[_Watched] | None = None
+        while (asked := self._asked.get()) is not None:
+            try:
+                watched = self._watched() if watched is None else watched
+                for folder in watched:
+                    folder.read(asked.why)
+                asked.done()
+                for folder in watched:
+                    folder.write(asked)
+            except TapeWriteFailed:
+                watched = []  # the recorder knows, and says so
+            except Exception as error:  # the edge of the thread: nobody may wait for it in vain
+                watched = []
+                self._recorder.missing(
+                    "snapshots have ended", f"{type(error).__name__}: {error}", 0
+                )
+            finally:
+                asked.done()
+
+    def _watched(self) -> "list[_Watched]":
+        """Loaded here: a command that is over at once has not waited for it."""
+        from rerail.workspace.pack import Packer
+
+        recorder, folders = self._recorder, self._folders
+        packer = Packer(recorder.writer, recorder.redactor)
+        return [
+            _Watched(recorder, packer, folders, root, also=root is not folders.workspace,
+                     began=self._began)
+            for root in (folders.workspace, *folders.also)
+        ]  # fmt: skip
+
+
+class _Watched:
+    """One folder, and its last snapshot."""
+
+    def __init__(
+        self,
+        recorder: "Recorder",
+        packer: "Packer",
+        folders: Folders,
+        root: Path,
+        *,
+        also: bool,
+        began: int,
+    ) -> None:
+        from rerail.workspace.left_out import LeftOut
+        from rerail.workspace.scan import Scanner
+
+        own = _own_files(folders.tape, root)
+        left_out = LeftOut(folders.include, folders.exclude, own=own)
+        self._scanner: Scanner = Scanner(root, packer.keep, left_out)
+        self._recorder = recorder
+        self._packer = packer
+        self._root = root
+        self._also = also
+        self._with_the_tape = {path.rpartition(b"/")[0] for path in own}
+        self._began = began
+        self._tree: Tree = ()
+        self._found: tuple[Scan, bool] | None = None
+        self._gone = False
+
+    def read(self, why: "SnapshotReason") -> None:
+        """Read the folder, and put on the tape the contents that are new in it."""
+        try:
+            self._found = self._first() if why == "start" else self._steady()
+        except OSError as error:
+            self._found = None
+            self._cannot_be_read(error)
+
+    def _first(self) -> "tuple[Scan, bool]":
+        """Once: what the command touches meanwhile is told by its times.
+
+        The folder that the tape is in has just been touched by us.
+        """
+        scan = self._scanner.scan(self._began)
+        self._packer.next_versions()
+        scan = replace(scan, late=scan.late - self._with_the_tape)
+        return scan, not scan.late
+
+    def _steady(self) -> "tuple[Scan, bool]":
+        """Until nothing was touched meanwhile, or twice the same was found."""
+        scan = self._scanner.scan(file_time_ns())
+        for _ in range(SCANS - 1):
+            if not scan.late:
+                return scan, True
+            before, scan = scan, self._scanner.scan(file_time_ns())
+            if scan.tree == before.tree:
+                return scan, True
+        return scan, not scan.late
+
+    def write(self, asked: Snapshot) -> None:
+        """Put on the tape what was read."""
+        from rerail.tape.records import WorkspaceSnapshot
+        from rerail.workspace.changes import changes, held
+
+        if self._found is None:
+            return
+        scan, steady = self._found
+        tree = scan.tree
+        kept = self._packer.tree(tree)
+        if kept is None:
+            tree = self._without_secret_names(tree)
+            kept = self._packer.tree(tree)
+            assert kept is not None
+        found = changes(held(self._tree), held(tree))
+        files = [entry for entry in tree if entry.kind == "file"]
+        left = [entry for entry in tree if entry.kind == _LEFT]
+        late = sorted(scan.late) if asked.why == "start" else []
+
+        def make(at: int, wall: int) -> "WorkspaceSnapshot":
+            return WorkspaceSnapshot(
+                at=at,
+                wall=wall,
+                folder=str(self._root),
+                tree=kept[0],
+                tree_size=kept[1],
+                why=asked.why,
+                exchange_id=asked.exchange_id,
+                process_id=asked.process_id,
+                also=self._also,
+                files=len(files),
+                size=sum(entry.size for entry in files),
+                added=len(found.added),
+                changed=len(found.changed),
+                removed=len(found.removed),
+                left_out=len(left),
+                not_captured=_newly_left_out(self._tree, tree),
+                late=[os.fsdecode(path) or "." for path in late[:_NAMES]],
+                inconsistent=asked.overdue or not steady,
+            )
+
+        self._recorder.emit(make)
+        self._tree = tree
+
+    def _without_secret_names(self, tree: "Tree") -> "Tree":
+        """What cannot be named on the tape is left out whole, with what is in it."""
+        redactor, kept, gone = self._recorder.redactor, [], b"\0"
+        for entry in tree:
+            if entry.path.startswith(gone):
+                continue
+            if redactor.file().piece(entry.path + b"\0" + entry.content) is None:
+                gone = entry.path + b"/"
+                detail = f"{entry.name} in {self._root}"
+                self._recorder.missing("a name in the workspace holds a secret", detail, 0)
+            else:
+                kept.append(entry)
+        return tuple(kept)
+
+    def _cannot_be_read(self, error: OSError) -> None:
+        if not self._gone:
+            detail = f"{self._root}: {error.strerror or error}"
+            self._recorder.missing("a folder cannot be snapshotted", detail, 0)
+        self._gone = True
+
+
+def _newly_left_out(before: "Tree", tree: "Tree") -> "list[NotCaptured]":
+    from rerail.tape.records import NotCaptured
+
+    known = {(entry.path, entry.content) for entry in before if entry.kind == _LEFT}
+    new = [e for e in tree if e.kind == _LEFT and (e.path, e.content) not in known]
+    return [
+        NotCaptured(path=entry.name, why=entry.content.decode("utf-8", "replace"))
+        for entry in new[:_NAMES]
+    ]
+
+
+def _own_files(tape: Path | None, root: Path) -> list[bytes]:
+    """The tape and what SQLite keeps beside it, as paths in the folder."""
+    from rerail.tape.storage import COMPANIONS
+
+    if tape is None:
+        return []
+    with suppress(OSError, ValueError):
+        inside = os.fsencode(tape.resolve().relative_to(root.resolve()))
+        return [inside, *(inside + suffix.encode() for suffix in COMPANIONS)]
+    return []
