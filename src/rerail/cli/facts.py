@@ -35,13 +35,14 @@ from rerail.tape.records import (
     TunnelClosed,
     TunnelOpened,
     UnknownEvent,
+    WorkspaceSnapshot,
     WsClosed,
     WsMessage,
     WsOpened,
 )
 from rerail.wire.http1 import parse_head
 
-_DIGESTS = frozenset(("digest", "content"))
+_DIGESTS = frozenset(("digest", "content", "tree"))
 _NOT_LAST = bytes(range(0x80, 0x100))
 _TABLES = frozenset(("chunks", "frames"))
 
@@ -96,6 +97,8 @@ def words(event: Event) -> str:
             return f"c{event.connection_id} {event.host}:{event.port}, {event.why}"
         case TunnelClosed():
             return f"c{event.connection_id} {tunnel_text(event)}"
+        case WorkspaceSnapshot():
+            return snapshot_text(event)
     return _exchange_words(event)
 
 
@@ -180,6 +183,24 @@ def tunnel_text(event: TunnelClosed) -> str:
     return f"sent {size_text(sent)}, received {size_text(received)}, {ENDS[event.ended]}"
 
 
+def snapshot_text(event: WorkspaceSnapshot) -> str:
+    """When, which folder, how much is in it, and what is new."""
+    moment = {
+        "start": "at the start",
+        "step": f"before the reply to r{event.exchange_id}",
+        "child": f"after p{event.process_id}",
+        "end": "at the end",
+    }[event.why]
+    parts = [f"{quantity(event.files, 'file')}, {size_text(event.size)}"]
+    if event.why != "start":
+        parts.append(f"{event.added} added, {event.changed} changed, {event.removed} removed")
+    if event.left_out:
+        parts.append(f"{event.left_out} left out")
+    if event.inconsistent:
+        parts.append("changed while it was read")
+    return f"{event.folder} {moment}: {'; '.join(parts)}"
+
+
 def event_values(event: Event) -> dict[str, Any]:
     """An event as JSON values, its number, times and kind first."""
     common = {
@@ -201,6 +222,8 @@ def values(name: str, value: object) -> Any:
     """A field as JSON values: digests in hexadecimal, chunk tables as lists, bytes as text."""
     if isinstance(value, bytes):
         return _bytes_value(name, value)
+    if isinstance(value, list) and name == "not_captured":
+        return [msgspec.structs.asdict(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return {key: values(key, item) for key, item in msgspec.structs.asdict(value).items()}
     return value

@@ -23,6 +23,7 @@ from rerail.tape.records import (
     RunStarted,
     TunnelClosed,
     TunnelOpened,
+    WorkspaceSnapshot,
 )
 
 _FRAMES_MISSED: Final = 16
@@ -53,6 +54,7 @@ class Outline:
     missing: list[CaptureMissing] = field(default_factory=list)
     failures: list[ConnectionFailed] = field(default_factory=list)
     tunnels: list[tuple[TunnelOpened, TunnelClosed | None]] = field(default_factory=list)
+    snapshots: list[WorkspaceSnapshot] = field(default_factory=list)
     unfinished: list[UnfinishedBody] = field(default_factory=list)
     damage: list[RerailError] = field(default_factory=list)
 
@@ -139,6 +141,8 @@ def _take(outline: Outline, event: Event) -> None:
             outline.lost = event
         case CaptureMissing():
             outline.missing.append(event)
+        case WorkspaceSnapshot():
+            outline.snapshots.append(event)
         case ConnectionFailed():
             outline.failures.append(event)
         case ProcessStarted():

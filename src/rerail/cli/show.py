@@ -8,6 +8,7 @@ from rerail.cli import raw as raw_bytes
 from rerail.cli.complaint import complain
 from rerail.cli.damage import tell_damage
 from rerail.cli.facts import event_values
+from rerail.cli.files import Asked, show_files
 from rerail.cli.follow import follow as follow_tape
 from rerail.cli.listing import overview_values, print_event, print_overview
 from rerail.cli.numbers import Number, check_event, exchanges_of, read_number
@@ -26,6 +27,18 @@ from rerail.tape.records import Event
 @click.argument("number", required=False)
 @click.option("--steps", is_flag=True, help="Only model calls, by their step (s1, s2 …).")
 @click.option("--events", is_flag=True, help="Every event, one line each.")
+@click.option(
+    "--files",
+    metavar="WHEN",
+    help="The folder at a step (3), at the start or the end, or what changed between two (3..5). "
+    "With a path in place of NUMBER: that file.",
+)
+@click.option(
+    "--extract",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="With --files: put the folder as it was into this new one.",
+)
 @click.option("--raw", is_flag=True, help="Write the exact bytes of the reply's body.")
 @click.option("--request", is_flag=True, help="With --raw: of the request's body.")
 @click.option("--follow", is_flag=True,
@@ -37,6 +50,8 @@ def show(
     number: str | None,
     steps: bool,
     events: bool,
+    files: str | None,
+    extract: Path | None,
     raw: bool,
     request: bool,
     follow: bool,
@@ -46,7 +61,12 @@ def show(
 
     NUMBER is an event (12 or e12), an exchange (r3) or a step (s4).
     """
-    _check_view(number, {"--steps": steps, "--events": events, "--follow": follow})
+    views = {"--steps": steps, "--events": events, "--follow": follow}
+    if files is not None or extract is not None:
+        _check_files(files, views | {"--raw": raw, "--request": request})
+        asked = Asked(files or "", number or "", extract, as_json)
+        return _files(tape, asked)
+    _check_view(number, views)
     _check_raw(number, raw=raw, request=request, as_json=as_json)
     wanted = read_number(number) if number is not None else None
     if follow:
@@ -70,6 +90,14 @@ def _check_view(number: str | None, views: dict[str, bool]) -> None:
             f"{chosen[0]} shows the whole tape, and `{number}` names one thing on it",
             hint="give one of them",
         )
+
+
+def _check_files(files: str | None, views: dict[str, bool]) -> None:
+    if files is None:
+        raise UsageProblem("--extract goes with --files", hint="`--files 3 --extract DIR`")
+    for name, given in views.items():
+        if given:
+            raise UsageProblem(f"--files and {name} are two views", hint="give one of them")
 
 
 def _check_raw(number: str | None, *, raw: bool, request: bool, as_json: bool) -> None:
@@ -129,6 +157,12 @@ def _raw(tape: Tape, number: Number, *, of_request: bool) -> int:
         exchange = _exchange(read_outline(tape), number)
         raw_bytes.write(raw_bytes.exchange_bytes(tape, exchange, of_request=of_request))
     return 0
+
+
+def _files(path: Path, asked: Asked) -> int:
+    with Tape.open(path) as tape:
+        outline = read_outline(tape)
+        return show_files(tape, outline, asked) or tell_damage(tape, outline.damage)
 
 
 def _event(tape: Tape, number: Number) -> Event:

@@ -1,0 +1,104 @@
+"""Files beside the traffic: what was there at each step, told and put back from one tape."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from rerail.tape.reader import Tape
+from rerail.tape.records import WorkspaceSnapshot
+from rerail.testing.model import SimulatedModel
+from tests.journeys.rail import Rail
+
+pytestmark = pytest.mark.journey
+
+AGENT = """
+import pathlib, sys, openai
+log = pathlib.Path("log.txt")
+with openai.OpenAI() as client:
+    for turn in range(1, 4):
+        log.write_text(log.read_text() + f"turn {turn}\\n")
+        pathlib.Path(f"made-{turn}.txt").write_text("new")
+        client.chat.completions.create(
+            model="gpt-4.1-mini", messages=[{"role": "user", "content": log.read_text()}]
+        )
+log.unlink()
+"""
+
+
+@pytest.fixture
+def project(rail: Rail, openai_model: SimulatedModel) -> Path:
+    folder = rail.folder / "project"
+    folder.mkdir()
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "log.txt").write_text("begun\n")
+    (folder / ".env").write_text("KEY=1")
+    (folder / "config.toml").write_text(f"key = '{rail.environment['OPENAI_API_KEY']}'")
+    rail.folder = folder
+    return folder
+
+
+def snapshots(tape: Path) -> list[WorkspaceSnapshot]:
+    with Tape.open(tape) as opened:
+        return [event for event in opened.events() if isinstance(event, WorkspaceSnapshot)]
+
+
+def test_the_files_of_each_step(rail: Rail, project: Path) -> None:
+    recorded = rail.record(sys.executable, "agent.py")
+    assert recorded.status == 0, recorded.said
+    events = snapshots(recorded.tape)
+    assert [event.why for event in events] == ["start", "step", "step", "step", "end"]
+    assert [event.exchange_id for event in events] == [0, 1, 2, 3, 0]
+    assert not any(event.inconsistent for event in events[1:])
+    shown = rail.run(*rail.rerail("show", "run.tape", "--files", "2", "log.txt"))
+    assert shown.output == b"begun\nturn 1\nturn 2\n"
+    change = rail.run(*rail.rerail("show", "run.tape", "--files", "2..3")).text
+    assert "+turn 3" in change and "+++ b/made-3.txt" in change and "made-2" not in change
+    left = {item.path for event in events for item in event.not_captured}
+    assert {".env", "config.toml", "run.tape"} <= left
+    assert rail.environment["OPENAI_API_KEY"].encode() not in recorded.tape.read_bytes()
+
+
+def test_a_step_is_put_back(rail: Rail, project: Path) -> None:
+    recorded = rail.record(sys.executable, "agent.py")
+    there = rail.run(*rail.rerail("show", "run.tape", "--files", "3", "--extract", "back"))
+    assert there.status == 0, there.said
+    back = project / "back"
+    assert (back / "log.txt").read_text() == "begun\nturn 1\nturn 2\nturn 3\n"
+    assert sorted(item.name for item in back.iterdir()) == [
+        "agent.py", "log.txt", "made-1.txt", "made-2.txt", "made-3.txt",
+    ]  # fmt: skip
+    agent = project / "agent.py"
+    assert (back / "agent.py").stat().st_mtime_ns == agent.stat().st_mtime_ns
+    verified = rail.run(*rail.rerail("verify", str(recorded.tape)))
+    assert verified.status == 0, verified.text
+
+
+def test_a_command_that_is_over_at_once_has_its_snapshots(rail: Rail, project: Path) -> None:
+    recorded = rail.record("true")
+    assert [event.why for event in snapshots(recorded.tape)] == ["start", "end"]
+    assert snapshots(recorded.tape)[0].files == 2
+
+
+def test_another_folder_further_folders_or_none(rail: Rail, project: Path) -> None:
+    for name in ("other", "state"):
+        (project / name).mkdir()
+        (project / name / "inside").write_text(name)
+    options = ["--workspace", "other", "--also", "state"]
+    events = snapshots(rail.record("true", options=options).tape)
+    assert [(Path(event.folder).name, event.also) for event in events] == [
+        ("other", False), ("state", True), ("other", False), ("state", True),
+    ]  # fmt: skip
+    recorded = rail.record("true", tape="none.tape", options=["--no-workspace"])
+    assert snapshots(recorded.tape) == []
+
+
+def test_the_home_folder_is_not_snapshotted_unless_it_is_named(rail: Rail, project: Path) -> None:
+    at_home = {"HOME": str(project), "XDG_DATA_HOME": rail.environment["XDG_DATA_HOME"]}
+    recorded = rail.record("true", environment=at_home)
+    assert recorded.status == 0
+    assert "is not snapshotted: it is the home folder" in recorded.said
+    assert snapshots(recorded.tape) == []
+    options = ["--workspace", "."]
+    recorded = rail.record("true", environment=at_home, tape="named.tape", options=options)
+    assert len(snapshots(recorded.tape)) == 2
