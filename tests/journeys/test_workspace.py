@@ -102,3 +102,87 @@ def test_the_home_folder_is_not_snapshotted_unless_it_is_named(rail: Rail, proje
     options = ["--workspace", "."]
     recorded = rail.record("true", environment=at_home, tape="named.tape", options=options)
     assert len(snapshots(recorded.tape)) == 2
+
+
+def test_a_replay_works_on_a_copy(rail: Rail, project: Path) -> None:
+    recorded = rail.record(sys.executable, "agent.py")
+    (project / "log.txt").write_text("another run's")
+    rail.stop_origins()
+    before = sorted(path.name for path in project.iterdir())
+    replayed = rail.replay(recorded.tape, options=["--keep-workspace", "kept"])
+    assert replayed.green, replayed.said
+    used = replayed.report["workspace"]
+    assert (used["files"], used["differing"], used["laid_on_top"]) == ("present", 0, [])
+    assert used["as_recorded"] == ["log.txt"]
+    assert (project / "log.txt").read_text() == "another run's"
+    assert (project / "kept" / "made-3.txt").exists()
+    after = sorted(path.name for path in project.iterdir())
+    assert set(after) - set(before) == {"kept", "report.json"}
+
+
+def test_changed_code_runs_in_the_copy(rail: Rail, project: Path) -> None:
+    recorded = rail.record(sys.executable, "agent.py")
+    rail.stop_origins()
+    (project / "agent.py").write_text("import extra\n" + AGENT)
+    (project / "extra.py").write_text("print('one more line of logging')")
+    replayed = rail.replay(recorded.tape)
+    assert replayed.green, replayed.said
+    assert replayed.output == b"one more line of logging\n"
+    assert replayed.report["workspace"]["laid_on_top"] == ["agent.py", "extra.py"]
+    again = rail.replay(recorded.tape, options=["--workspace", "recorded"])
+    assert again.green and again.output == b""
+
+
+def test_other_code_leaves_other_files(rail: Rail, project: Path) -> None:
+    recorded = rail.record(sys.executable, "agent.py")
+    rail.stop_origins()
+    (project / "agent.py").write_text(AGENT.replace("log.unlink()", "pathlib.Path('x').touch()"))
+    replayed = rail.replay(recorded.tape)
+    assert replayed.green, replayed.said
+    assert replayed.report["workspace"]["differs"] == ["log.txt (only here)", "x (only here)"]
+
+
+def test_in_place_the_folder_itself_is_written(rail: Rail, project: Path) -> None:
+    recorded = rail.record(sys.executable, "agent.py")
+    rail.stop_origins()
+    for name in ("made-1.txt", "made-2.txt", "made-3.txt"):
+        (project / name).unlink()
+    (project / "log.txt").write_text("begun\n")
+    replayed = rail.replay(recorded.tape, options=["--workspace", "in-place"])
+    assert replayed.green, replayed.said
+    assert (project / "made-1.txt").exists()
+    assert replayed.report["workspace"]["files"] == "in-place"
+
+
+SAYS_WHERE = """
+import os, openai
+with openai.OpenAI() as client:
+    seen = [os.getcwd(), os.environ.get("PWD"), sorted(os.listdir()), sorted(os.listdir("venv"))]
+    client.chat.completions.create(
+        model="gpt-4.1-mini", messages=[{"role": "user", "content": str(seen)}]
+    )
+"""
+
+
+def test_an_agent_that_says_where_it_is_says_the_same(rail: Rail, project: Path) -> None:
+    (project / "agent.py").write_text(SAYS_WHERE)
+    (project / "venv").mkdir()
+    (project / "venv" / "bin").mkdir()
+    recorded = rail.record(sys.executable, "agent.py", environment={"PWD": str(project)})
+    rail.stop_origins()
+    replayed = rail.replay(recorded.tape)
+    if not replayed.report["workspace"]["at_recorded_path"]:
+        pytest.skip("this machine allows no mounts, so the copy is at another path")
+    assert replayed.green, replayed.said
+    assert replayed.report["workspace"]["shown"] == [".env", "config.toml", "venv"]
+
+
+def test_what_cannot_be_kept_is_said_first(rail: Rail, project: Path) -> None:
+    recorded = rail.record("true")
+    for options, what in (
+        (["--keep-workspace", "."], "is there already"),
+        (["--keep-workspace", "no/such/kept"], "in a folder that is not there"),
+        (["--keep-workspace", "kept", "--workspace", "in-place"], "makes none"),
+    ):
+        replayed = rail.replay(recorded.tape, options=options)
+        assert (replayed.status, what in replayed.said) == (2, True)

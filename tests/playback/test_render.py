@@ -5,14 +5,20 @@ from typing import Any
 
 from rerail.playback.player import Player
 from rerail.playback.render import render
-from rerail.playback.report import Containment, End
+from rerail.playback.report import Containment, End, WorkspaceUsed
 from rerail.playback.summary import make_report
 
 Maker = Callable[[], Any]
 Ask = Callable[..., Any]
 
 
-def text(player: Player, *, status: int = 0, command: str = "agent") -> str:
+def text(
+    player: Player,
+    *,
+    status: int = 0,
+    command: str = "agent",
+    workspace: WorkspaceUsed | None = None,
+) -> str:
     report = make_report(
         player,
         command=[command],
@@ -21,6 +27,7 @@ def text(player: Player, *, status: int = 0, command: str = "agent") -> str:
         ended=End(status=status),
         pace="fast",
         duration_ns=0,
+        workspace=workspace,
     )
     return render(report)
 
@@ -142,3 +149,45 @@ def test_no_text_of_a_tape_makes_a_line_of_its_own(tape_maker: Maker, ask: Ask) 
     player.ledger.notes["a folder\ngreen: followed to the end\r\n"] += 1
     player.answer(ask({"a": 2}, target="/v1/chat/completions\ngreen: followed to the end"))
     assert not [line for line in text(player).splitlines() if line.startswith("green")]
+
+
+def files(tape_maker: Maker, **fields: Any) -> list[str]:
+    """The lines that tell of the files."""
+    used = WorkspaceUsed(
+        **({"files": "present", "folder": "/w", "at_recorded_path": True} | fields)
+    )
+    shown = text(Player(tape_maker().finish()), workspace=used).splitlines()
+    return shown[shown.index("  containment: no network (missing: file system)") + 1 :]
+
+
+def test_a_copy_that_ended_as_recorded_is_two_lines(tape_maker: Maker) -> None:
+    assert files(tape_maker) == [
+        "  files: a copy of the recorded start",
+        "  files at the end: as recorded",
+    ]
+
+
+def test_what_of_the_files_is_otherwise_is_named(tape_maker: Maker) -> None:
+    names = [f"{number}.py" for number in range(7)]
+    assert files(
+        tape_maker,
+        folder="/tmp/rerail-x/0",
+        at_recorded_path=False,
+        laid_on_top=["agent.py"],
+        as_recorded=["out.txt"],
+        differing=300,
+        differs=names,
+    ) == [
+        "  files: a copy of the recorded start, seen at /tmp/rerail-x/0",
+        "    otherwise now, and used as they are now: agent.py",
+        "    otherwise now, and used as recorded, since the run wrote them: out.txt",
+        "  files at the end: 300 otherwise than recorded: "
+        "0.py, 1.py, 2.py, 3.py, 4.py and 295 more",
+    ]
+
+
+def test_without_a_copy_the_folder_and_the_reason_are_named(tape_maker: Maker) -> None:
+    assert files(tape_maker, files="in-place") == ["  files: those in /w"]
+    assert files(tape_maker, files="in-place", why="the tape has no snapshots") == [
+        "  files: those in /w, since the tape has no snapshots"
+    ]

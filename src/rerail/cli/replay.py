@@ -75,6 +75,22 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run what the tape says, though you did not record it on this machine.",
 )
+@click.option(
+    "--workspace",
+    "files",
+    type=click.Choice(["present", "recorded", "in-place"]),
+    default="present",
+    show_default=True,
+    help="The recorded files with those on top that have changed since, the recorded files alone, "
+    "or the folder itself, which is then written.",
+)
+@click.option(
+    "--keep-workspace",
+    "keep_files",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Keep the copy that the command worked on in this new folder.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing tape with -o.")
 @click.option(
     "--json",
@@ -101,6 +117,8 @@ def replay(
     output: Path | None,
     resolved: tuple[str, ...],
     trusted: bool,
+    files: Literal["present", "recorded", "in-place"],
+    keep_files: Path | None,
     force: bool,
     as_json: bool,
     report: Path | None,
@@ -111,6 +129,11 @@ def replay(
     Without TAPE, the newest in runs/. With -- COMMAND, other code against the same tape. The exit
     status is 0 where the command followed the tape to the end, else 1; 2 where it could not start.
     """
+    if keep_files is not None and files == "in-place":
+        raise UsageProblem(
+            "--keep-workspace keeps a copy, and --workspace in-place makes none",
+            hint="give one of them",
+        )
     from rerail.playback.pace import Pace
     from rerail.playback.session import ReplaySettings
     from rerail.playback.session import replay as replay_tape
@@ -127,8 +150,10 @@ def replay(
         pace=Pace.parse(pace),
         hold=_hold(pause_at) if pause_at is not None else None,
         live=_live_origins(environment, resolved) if on_divergence == "live" else None,
-        sandbox=choose_sandbox(),
+        choose=choose_sandbox,
         trusted=trusted,
+        files=files,
+        keep_files=_new_folder(keep_files) if keep_files else None,
     )
     with Tape.open(tape or _newest_tape()) as opened, output_kept(as_json) as ours:
         record = None
@@ -150,6 +175,14 @@ def _newest_tape() -> Path:
             hint="name one, or make one: `rerail record -- COMMAND`",
         )
     return max(tapes, key=lambda tape: tape.stat().st_mtime_ns)
+
+
+def _new_folder(folder: Path) -> Path:
+    """It is made at the end; what would keep it from being made is said now."""
+    if os.path.lexists(folder) or not folder.parent.is_dir():
+        why = "is there already" if os.path.lexists(folder) else "is in a folder that is not there"
+        raise UsageProblem(f"{folder} {why}", hint="--keep-workspace takes a new folder")
+    return folder
 
 
 def _hold(number: str) -> "Hold":

@@ -9,7 +9,7 @@ from typing import Final
 
 from rerail.compare.divergence import Difference, can_be_ignored
 from rerail.compare.words import WordChange
-from rerail.playback.report import Divergence, Recording, Report, Unused
+from rerail.playback.report import Divergence, Recording, Report, Unused, WorkspaceUsed
 
 _DIFFERENCES: Final = 5
 _WORDS: Final = 4
@@ -129,7 +129,34 @@ def _summary(report: Report) -> Iterator[str]:
     missing = report.containment.missing
     lacks = f" (missing: {', '.join(missing)})" if missing else ""
     yield f"  containment: {report.containment.level}{lacks}"
+    if report.workspace is not None:
+        yield from (f"  {line}" for line in _files(report.workspace))
     yield from (f"  {note}" for note in report.notes)
+
+
+def _files(used: WorkspaceUsed) -> Iterator[str]:
+    if used.files == "in-place":
+        yield f"files: those in {used.folder}{f', since {used.why}' if used.why else ''}"
+        return
+    where = "" if used.at_recorded_path else f", seen at {used.folder}"
+    yield f"files: a copy of the recorded start{where}"
+    if used.laid_on_top:
+        yield f"  otherwise now, and used as they are now: {_names(used.laid_on_top)}"
+    if used.as_recorded:
+        names = _names(used.as_recorded)
+        yield f"  otherwise now, and used as recorded, since the run wrote them: {names}"
+    if used.why:
+        yield f"files at the end: {used.why}"
+    elif used.differing:
+        names = _names(used.differs, used.differing)
+        yield f"files at the end: {used.differing} otherwise than recorded: {names}"
+    else:
+        yield "files at the end: as recorded"
+
+
+def _names(names: list[str], total: int = 0) -> str:
+    more = max(total, len(names)) - _UNUSED
+    return ", ".join(names[:_UNUSED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _unused(unused: list[Unused]) -> Iterator[str]:

@@ -157,6 +157,33 @@ class Unused(Struct, frozen=True, kw_only=True):
     turns: Annotated[int, _says("of a WebSocket that was used: the agent's messages left")] = 0
 
 
+class WorkspaceUsed(Struct, frozen=True, kw_only=True):
+    """Which files the command worked on, and how it left them. Facts: no part of the verdict."""
+
+    files: Annotated[
+        Literal["present", "recorded", "in-place"],
+        _says(
+            "present: a copy of the recorded start with what is otherwise now on top; recorded: "
+            "the recorded start alone; in-place: the folder itself"
+        ),
+    ]
+    folder: Annotated[str, _says("where the command ran, as it saw it")]
+    why: Annotated[str, _says("why there was no copy, or why it could not be compared")] = ""
+    at_recorded_path: Annotated[bool, _says("the copy was seen at its recorded path")] = False
+    laid_on_top: Annotated[list[str], _says("files that are otherwise now than at the start")] = []
+    as_recorded: Annotated[
+        list[str],
+        _says("files that are otherwise now, and not laid on top: the recorded run wrote them"),
+    ] = []
+    shown: Annotated[
+        list[str], _says("what no snapshot holds, and was seen as it is now, not to be written")
+    ] = []
+    differing: Annotated[
+        int, _says("paths that are otherwise at the end than the run left them")
+    ] = 0
+    differs: Annotated[list[str], _says("the first of them")] = []
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """What a replay did, and whether it followed its recording."""
 
@@ -181,6 +208,7 @@ class Report(Struct, frozen=True, kw_only=True):
     bound_by_arrival: list[BoundByArrival] = []
     unused: list[Unused] = []
     notes: Annotated[list[str], _says("anything else a person should know")] = []
+    workspace: Annotated[WorkspaceUsed | None, _says("null: nobody knows")] = None
 
 
 def to_json(report: Report) -> bytes:

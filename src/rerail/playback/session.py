@@ -16,6 +16,7 @@ from rerail.launch.waiting import end_of
 from rerail.playback.hold import Hold
 from rerail.playback.onward import Onward
 from rerail.playback.pace import Pace
+from rerail.playback.place import Choose, Files, Place, place_for
 from rerail.playback.player import Player, Policy
 from rerail.playback.report import Containment, End, Report
 from rerail.playback.stage import LiveCalls, Stage
@@ -63,9 +64,10 @@ class ReplaySettings:
     """What to replay and how.
 
     `command` is empty for the recorded one. `environment` is the present one; the variables that
-    the tape kept are set again over it, and `changed` over those. `sandbox` is None where nothing
-    cuts the command off. `onward` decides where a rewind leaves the tape, by way of `live`.
-    `trusted`: a tape that this user did not record here may decide what runs.
+    the tape kept are set again over it, and `changed` over those. `choose` gives the sandbox; with
+    None nothing cuts the command off. `onward` decides where a rewind leaves the tape, by way of
+    `live`. `trusted`: a tape that this user did not record here may decide what runs. `files` says
+    which the command works on; a copy is kept in `keep_files`, a new folder.
     """
 
     environment: Mapping[str, str]
@@ -78,7 +80,9 @@ class ReplaySettings:
     onward: Onward | None = None
     hold: Hold | None = None
     trusted: bool = False
-    sandbox: Sandbox | None = None
+    choose: Choose | None = None
+    files: Files = "present"
+    keep_files: Path | None = None
 
 
 class Record(Protocol):
@@ -108,23 +112,40 @@ def replay(
 
     `record` begins a tape of the replay itself, once it is known that it may start.
     """
-    return _Replaying(tape, settings, record).run()
+    known = settings.trusted or is_known(tape.run, settings.environment)
+    if not known:
+        leave_nothing_to(tape.run, settings.command, settings.changed)
+    with place_for(
+        tape,
+        files=settings.files,
+        folder=_folder(tape.run, known=known),
+        why="" if known else "a stranger chose those on the tape",
+        environment=settings.environment,
+        choose=settings.choose,
+        keep=settings.keep_files,
+    ) as place:
+        return _Replaying(tape, settings, record, place, known=known).run()
 
 
 class _Replaying:
     """The parts of one replay, and the order in which they come and go."""
 
     def __init__(
-        self, tape: Tape, settings: ReplaySettings, record: Callable[[], Record] | None
+        self,
+        tape: Tape,
+        settings: ReplaySettings,
+        record: Callable[[], Record] | None,
+        place: Place,
+        *,
+        known: bool,
     ) -> None:
         self._tape = tape
         self._settings = settings
+        self._place = place
+        self._known = known
         self._clock = RunClock()
         self._token = secrets.token_urlsafe(18)
         self._authority = Authority.open_or_create(default_folder(settings.environment))
-        self._known = settings.trusted or is_known(tape.run, settings.environment)
-        if not self._known:
-            leave_nothing_to(tape.run, settings.command, settings.changed)
         self._player = Player(
             tape,
             ignore=settings.ignore,
@@ -144,7 +165,7 @@ class _Replaying:
             hold=settings.hold,
         )
         self._command = settings.command or list(map(text_to_wire, tape.run.argv))
-        self._cwd = _folder(tape.run, known=self._known)
+        self._cwd = place.folder
         self._reverse = recorded(tape.run.capture)
         self._listening = [
             Listening(token=self._token, others=self._reverse),
@@ -170,21 +191,26 @@ class _Replaying:
             f"pid {pid} ({' '.join(self._redactor.arguments(argv))[:200]}) went on after the end"
             for pid, argv in left
         ]
-        sandbox = self._settings.sandbox
+        sandbox = self._place.sandbox
         tried = {refused.path for refused in sandbox.refused} if sandbox else set()
         notes += [f"a connection to {path} of this machine was refused" for path in sorted(tried)]
-        if str(self._cwd) != self._tape.run.cwd:
+        if self._place.scratch is None and str(self._cwd) != self._tape.run.cwd:
             why = "is not here" if self._known else "was not entered: a stranger chose it"
             notes.append(f"the recorded folder {self._tape.run.cwd} {why}")
         return self._report(ending, notes)
 
     def _start_command(self, kept: Mapping[str, str]) -> tuple[Child, list[Listener]]:
-        settings, sandbox = self._settings, self._settings.sandbox
+        settings, sandbox = self._settings, self._place.sandbox
         inside = sandbox is not None and sandbox.listens_inside
         own = () if inside else self._own_listeners()
         port = free_port(besides=self._reverse) if inside else own[0].getsockname()[1]
         environment = child_environment(
-            {**dict.fromkeys(STAND_INS, STAND_IN), **settings.environment, **kept},
+            {
+                **dict.fromkeys(STAND_INS, STAND_IN),
+                **settings.environment,
+                "PWD": str(self._cwd),
+                **kept,
+            },
             port=port,
             token=self._token,
             process_id=COMMAND,
@@ -230,16 +256,16 @@ class _Replaying:
 
     def _report(self, ending: Ending, notes: list[str]) -> Report:
         settings = self._settings
-        sandbox = settings.sandbox
         return make_report(
             self._player,
             command=self._redactor.arguments(self._command),
             environment={**self._tape.run.environment, **settings.changed},
-            containment=_containment(sandbox),
+            containment=_containment(self._place.sandbox),
             ended=End(status=ending.status, signal=ending.signal),
             pace=settings.pace.name,
             duration_ns=self._clock.at(),
             notes=map(self._redactor.text, notes),
+            workspace=self._place.used(),
         )
 
 

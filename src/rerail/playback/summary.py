@@ -14,6 +14,7 @@ from rerail.playback.report import (
     RuleUse,
     TapeNamed,
     Unused,
+    WorkspaceUsed,
 )
 from rerail.playback.script import RecordedExchange
 from rerail.playback.verdict import Facts, judge
@@ -29,6 +30,7 @@ def make_report(
     pace: str,
     duration_ns: int,
     notes: Iterable[str] = (),
+    workspace: WorkspaceUsed | None = None,
 ) -> Report:
     """The report of a finished replay. `environment` holds names, `notes` further sentences."""
     ledger, tape = player.ledger, player.script.tape
@@ -59,6 +61,7 @@ def make_report(
         out_of_order=ledger.out_of_order,
         bound_by_arrival=ledger.bound_by_arrival,
         unused=_unused(player),
+        workspace=workspace,
         notes=[*notes, *(f"{count} {text}" for text, count in ledger.notes.items())],
     )
 

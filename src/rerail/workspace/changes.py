@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from rerail.tape.trees import Entry, Tree
+
+_PROGRAM: Final = 0o100
 
 Same = Callable[[Entry, Entry], bool]
 
@@ -28,6 +31,17 @@ class Changes:
 def same_content(one: Entry, other: Entry) -> bool:
     """Whether two entries are the same but for their times; of a folder its mode counts."""
     return (one.kind, one.mode, one.content) == (other.kind, other.mode, other.content)
+
+
+def same_thing(one: Entry | None, other: Entry | None) -> bool:
+    """The same more loosely: of a mode only whether it is a program counts. None is like none."""
+    if one is None or other is None:
+        return one is other
+    if one.kind == other.kind == "folder":
+        return True
+    return (one.kind, one.mode & _PROGRAM, one.content) == (
+        other.kind, other.mode & _PROGRAM, other.content
+    )  # fmt: skip
 
 
 def held(tree: Tree) -> Tree:

@@ -12,6 +12,7 @@ from typing import Final
 
 OWN: Final = "rerail's own"
 CREDENTIALS: Final = "may hold credentials"
+INSTALLED: Final = "installed by a tool"
 MADE_AGAIN: Final = "can be made again"
 ASKED: Final = "left out by --exclude"
 
@@ -47,12 +48,14 @@ TABLE: Final = (
         (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".password-store"),
         folders=True,
     ),
-    # Large, made by a tool out of what is snapshotted, and made again by the same tool.
+    # Large, and put there by a tool out of what is snapshotted. A replay sees what is there now.
+    Rule(INSTALLED, ("node_modules", ".venv", "venv", ".tox", ".nox"), folders=True),
+    # Made by a tool out of what is snapshotted, and made again where it is missing.
     Rule(
         MADE_AGAIN,
         (
-            "node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache",
-            ".ruff_cache", ".pytest_cache", ".gradle", ".next/cache", ".turbo", ".parcel-cache",
+            "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".gradle", ".next/cache",
+            ".turbo", ".parcel-cache",
         ),
         folders=True,
     ),
@@ -64,14 +67,15 @@ RUNS: Final = b"runs"
 NO_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist")
 """Files for others to fill in."""
 
-MARKERS: Final = {b"pyvenv.cfg": MADE_AGAIN, b"CACHEDIR.TAG": MADE_AGAIN}
+MARKERS: Final = {b"pyvenv.cfg": INSTALLED, b"CACHEDIR.TAG": MADE_AGAIN}
 """Files that make their folder a virtual environment, or a cache (bford.info/cachedir)."""
 
 
 class LeftOut:
     """The table, with what the user wants back (`include`) and what besides to leave out.
 
-    `own` are paths of rerail's own files in the folder, whatever they are called.
+    `own` are paths of rerail's own files in the folder, whatever they are called; `held` are those
+    that an earlier snapshot held, and so does the next.
     """
 
     def __init__(
@@ -80,8 +84,10 @@ class LeftOut:
         exclude: Iterable[str] = (),
         *,
         own: Iterable[bytes] = (),
+        held: Iterable[bytes] = (),
     ) -> None:
         self._own = frozenset(own)
+        self._held = frozenset(held)
         self._wanted = Patterns(include)
         self._asked = Patterns(exclude)
         self._no_secrets = Patterns(NO_SECRETS)
@@ -92,14 +98,16 @@ class LeftOut:
         """Why this path is left out; "" where it is not."""
         if path in self._own:
             return OWN
+        if path in self._held:
+            return ""
         if self._asked.match(path):
             return ASKED
         why = OWN if path == RUNS and folder else self._by_table(path, folder=folder)
         return "" if why and self._wanted.match(path) else why
 
     def wanted(self, path: bytes) -> bool:
-        """Whether the user asked for this path by name."""
-        return self._wanted.match(path)
+        """Whether this path is to be there whatever is in it, and however large it is."""
+        return path in self._held or self._wanted.match(path)
 
     def _by_table(self, path: bytes, *, folder: bool) -> str:
         for why, patterns in self._of_folders if folder else self._of_files:

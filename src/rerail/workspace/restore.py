@@ -6,7 +6,7 @@ every place is reached name by name from the folder's own descriptor, and no nam
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -176,11 +176,20 @@ def _is_in(path: bytes, folder: bytes) -> bool:
     return path == folder or path.startswith(folder + b"/")
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with all that is in it, whatever its modes. Raises OSError."""
+    parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _remove_folder(parent, os.fsencode(folder.name))
+    finally:
+        os.close(parent)
+
+
 def _remove_folder(parent: int, name: bytes) -> None:
-    descriptor = os.open(name, _FOLDER, dir_fd=parent)
+    descriptor = _open_whatever_its_mode(parent, name)
     try:
         os.fchmod(descriptor, _WHILE_FILLED)
-        for inner in list(_names(descriptor)):
+        for inner in map(os.fsencode, os.listdir(descriptor)):  # noqa: PTH208 - no path
             try:
                 os.unlink(inner, dir_fd=descriptor)
             except (IsADirectoryError, PermissionError):
@@ -190,6 +199,16 @@ def _remove_folder(parent: int, name: bytes) -> None:
     os.rmdir(name, dir_fd=parent)
 
 
-def _names(descriptor: int) -> Iterator[bytes]:
-    for name in os.listdir(descriptor):
-        yield os.fsencode(name)
+def _open_whatever_its_mode(parent: int, name: bytes) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=parent)
+    except PermissionError:
+        if not hasattr(os, "O_PATH"):
+            raise
+    # By way of /proc, since chmod(2) itself would follow a link that has taken the name since.
+    handle = os.open(name, _FOLDER | os.O_PATH, dir_fd=parent)
+    try:
+        Path(f"/proc/self/fd/{handle}").chmod(_WHILE_FILLED)
+    finally:
+        os.close(handle)
+    return os.open(name, _FOLDER, dir_fd=parent)

@@ -1,0 +1,132 @@
+"""Where a replay's command runs: in a copy of the recorded folder, or in the folder itself.
+
+The copy is seen at the recorded path where the sandbox can do that, else at its own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol
+
+from rerail.errors import UserError
+from rerail.playback.report import WorkspaceUsed
+from rerail.playback.scratch import Scratch
+from rerail.sandbox.choose import Sandbox
+from rerail.sandbox.view import Bind, passing_folders
+from rerail.tape.reader import Tape
+
+Files = Literal["present", "recorded", "in-place"]
+"""The recorded files with present changes on top, those alone, or the folder itself."""
+
+IN_PLACE: Final[Files] = "in-place"
+_NAMED: Final = 200
+
+
+class Choose(Protocol):
+    """Chooses a sandbox: `rerail.sandbox.choose.choose_sandbox`."""
+
+    def __call__(
+        self,
+        *,
+        binds: Sequence[Bind] = (),
+        writable: Sequence[Path] | None = None,
+        private: Sequence[Path] = (),
+    ) -> Sandbox: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder to run in, as the command sees it, and what keeps it there."""
+
+    folder: Path
+    sandbox: Sandbox | None
+    scratch: Scratch | None = None
+    files: Files = IN_PLACE
+    why: str = ""
+
+    def used(self) -> WorkspaceUsed:
+        """What the report says of it, once the command has ended."""
+        if self.scratch is None:
+            return WorkspaceUsed(files=IN_PLACE, folder=str(self.folder), why=self.why)
+        copy = self.scratch.workspace
+        try:
+            found = self.scratch.differences()
+        except OSError as error:
+            return self._copied(why=f"the copy cannot be read: {error.strerror}")
+        names = [f"{entry.name} (only here)" for entry in found.added]
+        names += [f"{entry.name} (only recorded)" for entry in found.removed]
+        names += [now.name for _, now in found.changed]
+        return self._copied(
+            laid_on_top=copy.laid_on_top,
+            as_recorded=copy.as_recorded,
+            shown=copy.shown,
+            differing=len(names),
+            differs=sorted(names)[:_NAMED],
+        )
+
+    def _copied(self, **more: Any) -> WorkspaceUsed:
+        assert self.scratch is not None
+        return WorkspaceUsed(
+            files=self.files,
+            folder=str(self.folder),
+            at_recorded_path=self.folder.is_relative_to(self.scratch.workspace.recorded),
+            **more,
+        )
+
+
+@contextmanager
+def place_for(
+    tape: Tape,
+    *,
+    files: Files,
+    folder: Path,
+    why: str,
+    environment: Mapping[str, str],
+    choose: Choose | None,
+    keep: Path | None = None,
+) -> Iterator[Place]:
+    """Prepare a place; its copies are removed at the end, or kept in `keep`, a new folder.
+
+    `folder` is where the command runs if it is not in a copy, and `why` says why that is so, if it
+    must be. Raises UserError where no copy can be made.
+    """
+    with ExitStack() as stack:
+        scratch = None
+        if files != IN_PLACE and not why:
+            scratch = _scratch(tape, stack, files)
+            why = "" if scratch else "the tape has no snapshots"
+        if scratch is None:
+            yield Place(folder, choose() if choose else None, why=why)
+            return
+        place = _in_a_copy(tape, scratch, files, environment, choose)
+        yield place
+        if keep is not None:
+            scratch.keep(keep)
+
+
+def _scratch(tape: Tape, stack: ExitStack, files: Files) -> Scratch | None:
+    try:
+        scratch = Scratch.make(tape, overlay=files == "present")
+    except OSError as error:
+        raise UserError(
+            f"cannot make a copy of the recorded folder: {error.strerror or error}",
+            hint="set TMPDIR to a folder with room, or run in the folder with --workspace in-place",
+        ) from error
+    return stack.enter_context(scratch) if scratch else None
+
+
+def _in_a_copy(
+    tape: Tape,
+    scratch: Scratch,
+    files: Files,
+    environment: Mapping[str, str],
+    choose: Choose | None,
+) -> Place:
+    recorded = Path(tape.run.cwd)
+    private = passing_folders(environment)
+    sandbox = choose(binds=scratch.binds, writable=(), private=private) if choose else None
+    if sandbox is None or not sandbox.view.binds:
+        scratch.show_by_links()
+        return Place(scratch.place_of(recorded), sandbox, scratch, files)
+    return Place(recorded, sandbox, scratch, files)

@@ -1,0 +1,249 @@
+"""The copy of the recorded folders that a replay works in: made before it, looked at after it.
+
+It is what was recorded at the start, with the files on top that are otherwise now. The command may
+write in it as it likes; the folder itself is only read. Starts nothing.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+from rerail.sandbox.view import Bind
+from rerail.tape.reader import Tape
+from rerail.tape.trees import Entry, Tree
+from rerail.workspace.changes import Changes, changes, held, same_thing
+from rerail.workspace.kept import Kept
+from rerail.workspace.left_out import MADE_AGAIN, OWN
+from rerail.workspace.present import Remembered, present_tree
+from rerail.workspace.restore import apply, remove_folder, restore
+
+_OWN: Final = OWN.encode()
+_NOT_SHOWN: Final = MADE_AGAIN.encode()
+_LIKENESS: Final = 0.5
+
+
+@dataclass(slots=True)
+class Copy:
+    """One recorded folder and its copy.
+
+    `laid_on_top` are paths that are otherwise now than they were recorded, `as_recorded` those that
+    are too but that the run wrote itself, `shown` what was left out and is seen as it is now.
+    """
+
+    recorded: Path
+    place: Path
+    start: Tree
+    end: Tree
+    present: Path | None = None
+    laid_on_top: list[str] = field(default_factory=list)
+    as_recorded: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+    stand_ins: list[str] = field(default_factory=list)
+
+
+class Scratch:
+    """All copies of one replay. Use it in a `with` block: they are removed at its end."""
+
+    def __init__(self, base: Path, copies: list[Copy]) -> None:
+        self._base = base
+        self.copies = copies
+
+    @classmethod
+    def make(cls, tape: Tape, *, overlay: bool) -> "Scratch | None":
+        """Make the copies; None where the tape has no snapshots.
+
+        Raises NotOnTape, TapeAltered, OSError.
+        """
+        kept = Kept(tape)
+        if not kept.all:
+            return None
+        base = Path(tempfile.mkdtemp(prefix="rerail-"))
+        with ExitStack() as where_it_fails:
+            where_it_fails.callback(remove_folder, base)
+            folders = dict.fromkeys(event.folder for event in kept.all)
+            copies = [
+                _copied(kept, folder, base / str(number)) for number, folder in enumerate(folders)
+            ]
+            for copy in copies:
+                copy.present = copy.recorded if copy.recorded.is_dir() else None
+            copies[0].present = copies[0].present or _like(copies[0], Path.cwd())
+            if overlay:
+                _lay_on_top(copies[0])
+            for copy in copies:
+                _show(copy)
+            where_it_fails.pop_all()
+        return cls(base, copies)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove what is left of the copies, as far as it can be."""
+        with suppress(OSError):
+            remove_folder(self._base)
+
+    @property
+    def workspace(self) -> Copy:
+        """The copy of the workspace itself."""
+        return self.copies[0]
+
+    @property
+    def binds(self) -> list[Bind]:
+        """Each copy at its recorded path, and in it what was left out, as it is now."""
+        return [*(Bind(copy.place, copy.recorded) for copy in self.copies), *self._shown()]
+
+    def _shown(self) -> Iterator[Bind]:
+        for copy in self.copies:
+            for name in copy.shown:
+                assert copy.present is not None
+                yield Bind(copy.present / name, copy.recorded / name, read_only=True)
+
+    def show_by_links(self) -> None:
+        """Where nothing can be put at another path: links lead to what was left out."""
+        for copy in self.copies:
+            for name in copy.shown:
+                assert copy.present is not None
+                _replace_by_link(copy.place / name, copy.present / name)
+
+    def place_of(self, folder: Path) -> Path:
+        """Where the copy of a recorded folder is; the same path where there is no copy."""
+        for copy in self.copies:
+            if folder.is_relative_to(copy.recorded):
+                return copy.place / folder.relative_to(copy.recorded)
+        return folder
+
+    def differences(self) -> Changes:
+        """How the workspace's copy is now, against how the run left it; what was laid on top aside.
+
+        Raises OSError.
+        """
+        copy = self.workspace
+        tree = present_tree(copy.place, copy.start, Remembered(copy.start, copy.end))
+        aside = {os.fsencode(name) for name in copy.laid_on_top}
+        return changes(_without(copy.end, aside), _without(tree, aside), same=same_thing)
+
+    def keep(self, target: Path) -> None:
+        """Put the workspace's copy, as it is now, at `target`, a new path. Raises OSError."""
+        for name in self.workspace.stand_ins:
+            with suppress(OSError):
+                if not (self.workspace.place / name).stat().st_size:
+                    (self.workspace.place / name).unlink()
+        shutil.move(self.workspace.place, target)
+
+
+def _without(tree: Tree, paths: set[bytes]) -> Tree:
+    return tuple(entry for entry in held(tree) if entry.path not in paths)
+
+
+def _copied(kept: Kept, folder: str, place: Path) -> Copy:
+    """What was recorded; of a run that was lost, the end is the last there is."""
+    snapshots = kept.of(folder)
+    start, end = kept.tree(snapshots[0]), kept.tree(snapshots[-1])
+    place.mkdir(mode=0o700)
+    restore(start, place, kept.by_digest)
+    return Copy(Path(folder), place, start, end)
+
+
+def _like(copy: Copy, folder: Path) -> Path | None:
+    """A folder that has most of the recorded files: the project has moved, or was cloned."""
+    files = [entry for entry in copy.start if entry.kind == "file"]
+    there = sum(os.path.lexists(folder / entry.name) for entry in files)
+    return folder if files and there >= _LIKENESS * len(files) else None
+
+
+def _lay_on_top(copy: Copy) -> None:
+    """Changed code runs: what is otherwise now, unless it is so because the run made it so."""
+    if copy.present is None:
+        return
+    now = present_tree(copy.present, copy.start, Remembered(copy.start, copy.end))
+    start = {entry.path: entry for entry in copy.start}
+    end = {entry.path: entry for entry in copy.end}
+    new: list[Entry] = []
+    for entry in now:
+        path = entry.path
+        if entry.kind not in ("file", "link") or same_thing(start.get(path), entry):
+            continue
+        if same_thing(start.get(path), end.get(path)):
+            new.append(entry)
+            copy.laid_on_top.append(entry.name)
+        elif not same_thing(end.get(path), entry):
+            copy.as_recorded.append(entry.name)
+    if new:
+        _put(copy, now, new)
+
+
+def _put(copy: Copy, now: Tree, new: list[Entry]) -> None:
+    """Put present files into the copy, with the folders that lead to them."""
+    assert copy.present is not None
+    present, paths = copy.present, {entry.path for entry in new}
+    names = {entry.content: entry.name for entry in new if entry.kind == "file"}
+    leading = {parent for path in paths for parent in _parents(path)}
+    after = {entry.path: entry for entry in held(copy.start)}
+    for entry in now:
+        if entry.path in paths or (entry.path in leading and entry.path not in after):
+            after[entry.path] = entry
+    tree = tuple(after[path] for path in sorted(after))
+
+    def content(digest: bytes) -> Iterable[bytes]:
+        with (present / names[digest]).open("rb") as file:
+            while piece := file.read(1 << 20):
+                yield piece
+
+    apply(held(copy.start), tree, copy.place, content)
+
+
+def _parents(path: bytes) -> Iterator[bytes]:
+    while b"/" in path:
+        path = path.rpartition(b"/")[0]
+        yield path
+
+
+def _show(copy: Copy) -> None:
+    """What was left out is seen as it is now; a tape was there, and is not to be read."""
+    for entry in copy.start:
+        if entry.kind != "left out" or entry.content == _NOT_SHOWN:
+            continue
+        if entry.content == _OWN:
+            _stand_in(copy, entry)
+        elif copy.present is not None and _is_there(copy.present / entry.name, entry):
+            _stand_in(copy, entry)
+            copy.shown.append(entry.name)
+
+
+def _is_there(place: Path, entry: Entry) -> bool:
+    if place.is_symlink():
+        return False
+    return place.is_dir() if entry.is_folder else place.is_file()
+
+
+def _stand_in(copy: Copy, entry: Entry) -> None:
+    """A folder stands there already, empty."""
+    place = copy.place / entry.name
+    if not entry.is_folder:
+        with suppress(OSError), _times_kept(place.parent):
+            place.touch(exist_ok=False)
+            copy.stand_ins.append(entry.name)
+
+
+def _replace_by_link(stand_in: Path, target: Path) -> None:
+    with suppress(OSError), _times_kept(stand_in.parent):
+        if stand_in.is_dir():
+            stand_in.rmdir()
+        else:
+            stand_in.unlink()
+        stand_in.symlink_to(target)
+
+
+@contextmanager
+def _times_kept(folder: Path) -> Iterator[None]:
+    before = folder.stat()
+    yield
+    os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
