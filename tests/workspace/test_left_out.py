@@ -5,6 +5,7 @@ import pytest
 from rerail.workspace.left_out import (
     ASKED,
     CREDENTIALS,
+    INSTALLED,
     MADE_AGAIN,
     OWN,
     TABLE,
@@ -32,7 +33,8 @@ from rerail.workspace.left_out import (
         (b".ssh", True, CREDENTIALS),
         (b"me/.codex/auth.json", False, CREDENTIALS),
         (b"auth.json", False, ""),
-        (b"web/node_modules", True, MADE_AGAIN),
+        (b"web/node_modules", True, INSTALLED),
+        (b"web/__pycache__", True, MADE_AGAIN),
         (b"node_modules", False, ""),
         (b".next/cache", True, MADE_AGAIN),
         (b".git", True, ""),
@@ -55,7 +57,7 @@ def test_what_is_asked_for_comes_back_and_only_that() -> None:
     assert rules.why(b"app/.env", folder=False) == ""
     assert rules.why(b"web/node_modules", folder=True) == ""
     assert rules.why(b"runs", folder=True) == ""
-    assert rules.why(b"node_modules", folder=True) == MADE_AGAIN
+    assert rules.why(b"node_modules", folder=True) == INSTALLED
     assert rules.why(b".env.local", folder=False) == CREDENTIALS
 
 
@@ -70,6 +72,13 @@ def test_more_is_left_out_where_that_is_asked_for() -> None:
 def test_the_tape_is_own_whatever_its_name() -> None:
     assert LeftOut(own=[b"out/kept"]).why(b"out/kept", folder=False) == OWN
     assert LeftOut(own=[b"out/kept"]).why(b"kept", folder=False) == ""
+
+
+def test_what_an_earlier_snapshot_held_is_not_left_out_of_the_next() -> None:
+    rules = LeftOut(held=[b".env", b"venv"], exclude=[".env"])
+    assert rules.why(b".env", folder=False) == ""
+    assert rules.why(b"a/.env", folder=False) == ASKED
+    assert rules.wanted(b"venv")
 
 
 @pytest.mark.parametrize(

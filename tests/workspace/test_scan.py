@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rerail.clock import file_time_ns
-from rerail.workspace.left_out import CREDENTIALS, MADE_AGAIN, OWN, LeftOut
+from rerail.workspace.left_out import CREDENTIALS, INSTALLED, OWN, LeftOut
 from rerail.workspace.scan import RACY_NS, NotKept, Scanner
 from tests.workspace.conftest import by_name
 
@@ -180,8 +180,8 @@ def test_what_the_table_leaves_out_stands_in_the_tree_with_its_reason(
         "runs": OWN,
         "run.tape": OWN,
         ".env": CREDENTIALS,
-        "node_modules": MADE_AGAIN,
-        "env": MADE_AGAIN,
+        "node_modules": INSTALLED,
+        "env": INSTALLED,
     }
     assert [e.name for e in tree if e.kind != "left out"] == [".", "src", "src/a.py"]
 

@@ -24,6 +24,7 @@ COMPANIONS: Final = ("-wal", "-shm", "-journal")
 _READERS_PATIENCE_MS: Final = 2000
 _TIGHTENED_AT_MOST: Final = 64 << 20
 _SMALL_AT_MOST: Final = 1 << 20
+_GAPS: Final = 16
 _HEADER_MODES: Final = slice(18, 20)
 _IDENTITY: Final = slice(68, 72)
 
@@ -148,13 +149,19 @@ class Storage:
         It is all there already: where this fails (no room, a reader in between) it stays as it is.
         """
         size = self.path.stat().st_size
-        if size > _TIGHTENED_AT_MOST:
+        if size > _TIGHTENED_AT_MOST or (size > _SMALL_AT_MOST and not self._is_loose()):
             return
         with contextlib.suppress(sqlite3.Error):
             self._execute("PRAGMA temp_store = MEMORY")
             if size <= _SMALL_AT_MOST:
                 self._execute(f"PRAGMA page_size = {form.SMALL_PAGE_SIZE}")
             self._execute("VACUUM")
+
+    def _is_loose(self) -> bool:
+        """Whether gaps are more than a sixteenth of the file."""
+        [pages] = self._execute("PRAGMA page_count").fetchone()
+        [free] = self._execute("PRAGMA freelist_count").fetchone()
+        return bool(free * _GAPS > pages)
 
     def _turn_back(self) -> None:
         """Mark the file as out of write-ahead mode by hand: its log is empty, readers are on it.
