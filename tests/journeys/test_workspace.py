@@ -186,3 +186,30 @@ def test_what_cannot_be_kept_is_said_first(rail: Rail, project: Path) -> None:
     ):
         replayed = rail.replay(recorded.tape, options=options)
         assert (replayed.status, what in replayed.said) == (2, True)
+
+
+IN_A_SESSION = """
+import json, pathlib
+from websockets.sync.client import connect
+with connect("wss://api.openai.com/v1/responses") as socket:
+    for turn in (1, 2):
+        pathlib.Path(f"made-{turn}.txt").write_text("new")
+        socket.send(json.dumps({
+            "type": "response.create", "model": "gpt-5-mini",
+            "input": [{"role": "user", "content": f"turn {turn}"}],
+        }))
+        while json.loads(socket.recv())["type"] != "response.completed":
+            pass
+"""
+
+
+def test_each_turn_of_a_session_has_its_files(rail: Rail, project: Path) -> None:
+    (project / "agent.py").write_text(IN_A_SESSION)
+    recorded = rail.record(sys.executable, "agent.py")
+    assert recorded.status == 0, recorded.said
+    events = snapshots(recorded.tape)
+    assert [event.why for event in events] == ["start", "step", "step", "step", "end"]
+    assert [event.added for event in events[1:4]] == [0, 1, 1]
+    rail.stop_origins()
+    replayed = rail.replay(recorded.tape)
+    assert replayed.green, replayed.said

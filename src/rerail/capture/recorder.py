@@ -33,6 +33,7 @@ from rerail.wire.http1 import Head, request_line
 if TYPE_CHECKING:
     from rerail.capture.snapshots import Snapshot, Workspace
     from rerail.capture.switched import TunnelRecord, WebSocketRecord
+    from rerail.llm.calls import ModelCall
 
 BACKLOG_LIMIT: Final = 64 << 20
 """Bytes not yet on disk past which reading waits: a slow disk must not fill the memory."""
@@ -180,7 +181,7 @@ class ExchangeRecord:
         self._request_over = True
         if not self._request_written:
             self._write_request(body, unfinished=False)
-            if self._recorder.workspace is not None and self._asks_a_model():
+            if self._recorder.workspace is not None and self._model_call() is not None:
                 self._recorder.step(self._id, self._route.connection_id)
         else:
             self._write_request_body(body, "complete")
@@ -193,10 +194,20 @@ class ExchangeRecord:
             )
         )
 
-    def _asks_a_model(self) -> bool:
+    def _model_call(self) -> "ModelCall | None":
         from rerail.llm.steps import call_in  # not needed to start
 
-        return call_in(self._head, self._route.host) is not None
+        return call_in(self._head, self._route.host)
+
+    def _heard_in_session(self, message: bytes) -> None:
+        """A turn of a model session is a moment like a request."""
+        if self._recorder.workspace is None:
+            return
+        from rerail.llm.calls import is_turn
+
+        call = self._model_call()
+        if call is not None and is_turn(call.api, message):
+            self._recorder.step(self._id, self._route.connection_id)
 
     def request_cut(self, ended: BodyEnd) -> None:
         self._request_over = True
@@ -274,7 +285,9 @@ class ExchangeRecord:
         self.reply_head(head, interim=False)
         if (head.get(b"upgrade") or b"").lower() == b"websocket":
             extensions = websocket_extensions(head)
-            self._switched = WebSocketRecord(self._recorder, self._id, self._lane, extensions)
+            self._switched = WebSocketRecord(
+                self._recorder, self._id, self._lane, extensions, heard=self._heard_in_session
+            )
         else:
             protocol = (head.get(b"upgrade") or b"another protocol").decode("latin-1")
             self._switched = self._recorder.tunnel(self._route, f"switched to {protocol}")

@@ -1,5 +1,6 @@
 """What is recorded after HTTP ends on a connection: WebSocket messages, or opaque bytes."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rerail.proxy.handler import Route
@@ -33,10 +34,22 @@ def websocket_extensions(head: Head) -> str:
 
 
 class WebSocketRecord:
-    """One WebSocket conversation on its way to the tape, read from copies of its frames."""
+    """One WebSocket conversation on its way to the tape, read from copies of its frames.
 
-    def __init__(self, recorder: "Recorder", exchange_id: int, lane: str, extensions: str) -> None:
+    `heard` is told each message of the agent once it is on the tape.
+    """
+
+    def __init__(
+        self,
+        recorder: "Recorder",
+        exchange_id: int,
+        lane: str,
+        extensions: str,
+        *,
+        heard: Callable[[bytes], None],
+    ) -> None:
         self._recorder = recorder
+        self._heard = heard
         self._id = exchange_id
         self._lane = lane
         self._decoder = Decoder(extensions)
@@ -75,6 +88,8 @@ class WebSocketRecord:
                     compressed=event.compressed,
                     unfinished=event.unfinished,
                 )
+                if sender == "agent":
+                    self._heard(payload)
             case Control(sender=sender, opcode=opcode, payload=payload):
                 self._write_message(sender, opcode, payload)
             case Close(sender=sender, code=code, reason=reason):
