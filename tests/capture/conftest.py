@@ -17,6 +17,7 @@ from rerail.tape.reader import Tape
 from rerail.tape.records import CaptureMissing, RunEnded, RunStarted, WorkspaceSnapshot
 from rerail.tape.writer import TapeWriter
 from rerail.workspace.kept import Kept
+from rerail.workspace.seen import Seen
 
 SECRET = "sk-proj-AbC-123-xyz-0009"
 
@@ -62,7 +63,8 @@ def watch(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
                 at=at, wall=wall, run_id="r", task_id="t", writer="w", argv=[], cwd="/"
             )
         )
-        workspace = Workspace(recorder, Folders(folder, **more))
+        also = [Seen.itself(place, also=True) for place in more.pop("also", [])]
+        workspace = Workspace(recorder, Folders([Seen.itself(folder), *also], **more))
         recorder.workspace = workspace
         made.append(Watched(folder, recorder, workspace))
         return made[-1]

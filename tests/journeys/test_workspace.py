@@ -213,3 +213,50 @@ def test_each_turn_of_a_session_has_its_files(rail: Rail, project: Path) -> None
     rail.stop_origins()
     replayed = rail.replay(recorded.tape)
     assert replayed.green, replayed.said
+
+
+def test_a_recorded_replay_has_the_files_of_its_copy(rail: Rail, project: Path) -> None:
+    (project / "node_modules").mkdir()
+    recorded = rail.record(sys.executable, "agent.py")
+    rail.stop_origins()
+    replayed = rail.replay(recorded.tape, options=["-o", "again.tape"])
+    assert replayed.green, replayed.said
+    first, second = snapshots(recorded.tape), snapshots(project / "again.tape")
+    assert [event.why for event in second] == [event.why for event in first]
+    assert [event.exchange_id for event in second] == [event.exchange_id for event in first]
+    assert not any(event.inconsistent for event in second[1:])
+    if replayed.report["workspace"]["at_recorded_path"]:
+        assert second[0].folder == str(project)
+    change = rail.run(*rail.rerail("show", "again.tape", "--files", "1..3")).text
+    assert change == rail.run(*rail.rerail("show", "run.tape", "--files", "1..3")).text
+    again = rail.replay(project / "again.tape")
+    assert again.green, again.said
+
+
+WRITES_A_WORD = """
+import pathlib, sys, openai
+words = pathlib.Path("words.txt")
+with openai.OpenAI() as client:
+    for turn in range(1, 4):
+        reply = client.chat.completions.create(
+            model="gpt-4.1-mini", messages=[{"role": "user", "content": words.read_text()}]
+        )
+        words.write_text(words.read_text() + reply.choices[0].message.content + "\\n")
+"""
+
+
+def test_a_rewound_run_goes_on_with_the_files_of_its_step(rail: Rail, project: Path) -> None:
+    (project / "agent.py").write_text(WRITES_A_WORD)
+    (project / "words.txt").write_text("begun\n")
+    recorded = rail.record(sys.executable, "agent.py")
+    written = (project / "words.txt").read_text()
+    words = [*rail.names, str(recorded.tape), "--to", "3", "--hint", "Say something else."]
+    ran = rail.run(*rail.rerail("rewind", *words))
+    assert ran.status == 0, ran.said
+    assert "--files end --extract DIR" in ran.said
+    assert (project / "words.txt").read_text() == written
+    fork = str(project / "run.s3.tape")
+    at_step = rail.run(*rail.rerail("show", fork, "--files", "3", "words.txt")).text
+    assert written.startswith(at_step) and at_step.count("\n") >= 3
+    left = rail.run(*rail.rerail("show", fork, "--files", "end", "words.txt")).text
+    assert left.startswith(at_step) and left != at_step

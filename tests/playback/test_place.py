@@ -72,6 +72,9 @@ def test_a_copy_is_seen_at_its_recorded_path(begin: Callable[..., Any], project:
         assert place.folder == project
         assert [bind.target for bind in asked.binds] == [project, project / "node_modules"]
         assert asked.writable == ()
+        [seen] = place.folders
+        assert (seen.path, seen.place != project) == (str(project), True)
+        assert seen.not_its_own == (b"node_modules",)
         used = place.used()
     assert (used.files, used.folder, used.at_recorded_path) == ("present", str(project), True)
     assert (used.shown, used.differing) == (["node_modules"], 0)
@@ -83,6 +86,7 @@ def test_or_at_its_own(begin: Callable[..., Any], project: Path, choose: Asked |
         assert place.folder != project
         assert (place.folder / "agent.py").exists()
         assert (place.folder / "node_modules").is_symlink()
+        assert place.folders[0].path == str(place.folder)
         assert not place.used().at_recorded_path
 
 
@@ -108,6 +112,7 @@ def test_without_a_copy_the_folder_itself_is_taken(
     asked = Asked(placing=True)
     with begin(asked, **more) as place:
         assert (place.folder, place.scratch) == (project, None)
+        assert place.folders == []
         assert asked.writable is None
         used = place.used()
     assert (used.files, used.why) == ("in-place", why)

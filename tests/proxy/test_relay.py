@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rerail.proxy import relay
+from rerail.proxy import held
 from rerail.proxy.handler import Listening
 from rerail.proxy.upstream import UpstreamProxy, UpstreamSettings
 from rerail.testing import replies
@@ -470,7 +470,7 @@ def test_a_reply_waits_until_the_tap_lets_it_go(
 def test_a_reply_does_not_wait_for_ever(
     proxied: StartProxy, start_origin: StartOrigin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relay, "HELD_SECONDS", 0.01)
+    monkeypatch.setattr(held, "HELD_SECONDS", 0.01)
     proxy = proxied(overriding(start_origin(serve(replies.content(bytes(3 << 20))))))
     proxy.notes.holds = True
     with proxy.connect() as agent:

@@ -2,18 +2,23 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
+from rerail.workspace.seen import Seen
+
+SNAPSHOTS: Final = "at the start, each model call and the end"
+"""When folders are read, as the first event says it."""
+
 
 class Folders(Struct, frozen=True):
-    """What is to be snapshotted: the workspace, further folders, and what of them is left out.
+    """What is to be snapshotted: the workspace first, and what of the folders is left out.
 
     `tape` is where the tape goes: it holds neither itself nor what lies beside it.
     """
 
-    workspace: Path
-    also: Sequence[Path] = ()
+    all: Sequence[Seen]
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     tape: Path | None = None

@@ -1,16 +1,20 @@
 """The tape of a replay, or of a rewind: it names the one it came from, and holds what was told."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from rerail.capture.folders import SNAPSHOTS, Folders
 from rerail.capture.keeping import Keeping, Kept, Run
 from rerail.capture.recorder import Recorder
+from rerail.capture.snapshots import Workspace
+from rerail.clock import file_time_ns
 from rerail.errors import RerailError
 from rerail.launch.child import Ending
 from rerail.proxy.certs import Authority, default_folder
 from rerail.tape.reader import Tape
 from rerail.tape.records import Parent
+from rerail.workspace.seen import Seen
 
 
 class ReplayRecording:
@@ -34,6 +38,7 @@ class ReplayRecording:
         )
         self._source = source
         self._step = step
+        self._at = 0
         self.kept: Kept | None = None
 
     @property
@@ -41,13 +46,20 @@ class ReplayRecording:
         """Hears what passes."""
         return self._keeping.recorder
 
-    def began(self, command: list[str], cwd: Path, kept: Mapping[str, str]) -> None:
-        """The replay is about to start its command."""
+    def began(
+        self, command: list[str], cwd: Path, kept: Mapping[str, str], folders: Sequence[Seen]
+    ) -> None:
+        """The replay is about to start its command, which works on these folders, if on any."""
+        if folders:
+            recorder = self._keeping.recorder
+            recorder.workspace = Workspace(recorder, Folders(folders))
+            self._at = file_time_ns()
         run = self._source.run
         live = f" up to s{self._step}, then live" if self._step else ""
         capture = {
             "http": "proxy variables and CA variables",
             "replies": f"from the parent tape{live}",
+            "workspace": SNAPSHOTS if folders else "no: it ran in the folder itself",
         }
         relation: Literal["fork", "replay"] = "fork" if self._step else "replay"
         parent = Parent(tape_id=self._source.id, step=self._step, relation=relation)
@@ -56,6 +68,8 @@ class ReplayRecording:
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
         self._keeping.command_started(argv, cwd, pid)
+        if self._keeping.recorder.workspace is not None:
+            self._keeping.recorder.workspace.start(self._at)
 
     def not_started(self, error: RerailError) -> None:
         """The command could not be started: so says the tape, not that its recorder died."""
@@ -64,6 +78,8 @@ class ReplayRecording:
     def ended(self, ending: Ending, left: Iterable[tuple[int, list[str]]]) -> Kept:
         """The command is over: seal and close. Raises `TapeWriteFailed`."""
         self._keeping.command_ended(ending, left)
+        if self._keeping.recorder.workspace is not None:
+            self._keeping.recorder.workspace.close()
         kept = self._keeping.close(ending)
         if kept.failed is not None:
             raise kept.failed

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from rerail.capture.folders import Folders
+from rerail.capture.folders import SNAPSHOTS, Folders
 from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
 from rerail.clock import file_time_ns
 from rerail.errors import RerailError
@@ -129,7 +129,7 @@ class _Recording:
         settings = self._settings
         capture = {"http": "proxy variables and CA variables", "tls": "intercepted, http/1.1"}
         capture |= described(settings.reverse)
-        capture["workspace"] = settings.no_folders or "at the start, each model call and the end"
+        capture["workspace"] = settings.no_folders or SNAPSHOTS
         return Run(
             argv=settings.command,
             cwd=settings.cwd,

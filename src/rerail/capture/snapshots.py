@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from rerail.capture.folders import Folders
 from rerail.clock import file_time_ns
 from rerail.errors import TapeWriteFailed
+from rerail.workspace.seen import Seen
 
 if TYPE_CHECKING:
     from rerail.capture.recorder import Recorder
@@ -111,6 +112,8 @@ class Workspace:
                 asked.done()
                 for folder in watched:
                     folder.write(asked)
+                if watched and asked.why == "start":
+                    watched[0].packer.next_versions()
             except TapeWriteFailed:
                 watched = []  # the recorder knows, and says so
             except Exception as error:  # the edge of the thread: nobody may wait for it in vain
@@ -128,10 +131,8 @@ class Workspace:
         recorder, folders = self._recorder, self._folders
         packer = Packer(recorder.writer, recorder.redactor)
         return [
-            _Watched(recorder, packer, folders, root, also=root is not folders.workspace,
-                     began=self._began)
-            for root in (folders.workspace, *folders.also)
-        ]  # fmt: skip
+            _Watched(recorder, packer, folders, seen, began=self._began) for seen in folders.all
+        ]
 
 
 class _Watched:
@@ -142,21 +143,21 @@ class _Watched:
         recorder: "Recorder",
         packer: "Packer",
         folders: Folders,
-        root: Path,
+        seen: Seen,
         *,
-        also: bool,
         began: int,
     ) -> None:
         from rerail.workspace.left_out import LeftOut
         from rerail.workspace.scan import Scanner
 
-        own = _own_files(folders.tape, root)
-        left_out = LeftOut(folders.include, folders.exclude, own=own)
-        self._scanner: Scanner = Scanner(root, packer.keep, left_out)
+        own = _own_files(folders.tape, seen.place)
+        left_out = LeftOut(
+            folders.include, folders.exclude, own=[*own, *seen.not_its_own], held=seen.held
+        )
+        self._scanner: Scanner = Scanner(seen.place, packer.keep, left_out)
         self._recorder = recorder
-        self._packer = packer
-        self._root = root
-        self._also = also
+        self.packer = packer
+        self._seen = seen
         self._with_the_tape = {path.rpartition(b"/")[0] for path in own}
         self._began = began
         self._tree: Tree = ()
@@ -177,7 +178,6 @@ class _Watched:
         The folder that the tape is in has just been touched by us.
         """
         scan = self._scanner.scan(self._began)
-        self._packer.next_versions()
         scan = replace(scan, late=scan.late - self._with_the_tape)
         return scan, not scan.late
 
@@ -201,10 +201,10 @@ class _Watched:
             return
         scan, steady = self._found
         tree = scan.tree
-        kept = self._packer.tree(tree)
+        kept = self.packer.tree(tree)
         if kept is None:
             tree = self._without_secret_names(tree)
-            kept = self._packer.tree(tree)
+            kept = self.packer.tree(tree)
             assert kept is not None
         found = changes(held(self._tree), held(tree))
         files = [entry for entry in tree if entry.kind == "file"]
@@ -215,13 +215,13 @@ class _Watched:
             return WorkspaceSnapshot(
                 at=at,
                 wall=wall,
-                folder=str(self._root),
+                folder=self._seen.path,
                 tree=kept[0],
                 tree_size=kept[1],
                 why=asked.why,
                 exchange_id=asked.exchange_id,
                 process_id=asked.process_id,
-                also=self._also,
+                also=self._seen.also,
                 files=len(files),
                 size=sum(entry.size for entry in files),
                 added=len(found.added),
@@ -244,7 +244,7 @@ class _Watched:
                 continue
             if redactor.file().piece(entry.path + b"\0" + entry.content) is None:
                 gone = entry.path + b"/"
-                detail = f"{entry.name} in {self._root}"
+                detail = f"{entry.name} in {self._seen.path}"
                 self._recorder.missing("a name in the workspace holds a secret", detail, 0)
             else:
                 kept.append(entry)
@@ -252,7 +252,7 @@ class _Watched:
 
     def _cannot_be_read(self, error: OSError) -> None:
         if not self._gone:
-            detail = f"{self._root}: {error.strerror or error}"
+            detail = f"{self._seen.path}: {error.strerror or error}"
             self._recorder.missing("a folder cannot be snapshotted", detail, 0)
         self._gone = True
 

@@ -46,6 +46,18 @@ Parameters = ParamSpec("Parameters")
 Address = tuple[str, int]
 
 
+files_option = click.option(
+    "--workspace",
+    "files",
+    type=click.Choice(["present", "recorded", "in-place"]),
+    default="present",
+    show_default=True,
+    help="The recorded files with those on top that have changed since, the recorded files alone, "
+    "or the folder itself, which is then written.",
+)
+"""Which files a command works on that is replayed; `rerail.playback.place.Files`."""
+
+
 def own_failures_are(
     status: int,
 ) -> Callable[[Callable[Parameters, int]], Callable[Parameters, int]]:

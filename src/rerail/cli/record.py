@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -23,9 +22,6 @@ from rerail.cli.options import (
 )
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
-
-if TYPE_CHECKING:
-    from rerail.capture.folders import Folders
 
 FAILED = 125
 """The exit status where rerail itself failed, as `env` and `timeout` have it."""
@@ -160,26 +156,20 @@ def record(
 
     The terminal and the exit status are the command's own.
     """
-    from msgspec.structs import replace
-
+    from rerail.capture.folders import Folders
     from rerail.capture.session import RecordSettings
     from rerail.capture.session import record as record_run
+    from rerail.workspace.seen import Seen
 
     environment = dict(os.environ)
     named = tape is not None
     tape = tape or _unnamed()
     cwd = present_folder()
-    folders, why = None, "no: --no-workspace was given"
+    folder, why = None, "no: --no-workspace was given"
     if not no_workspace:
-        folders, why = _folders(workspace, cwd, environment)
-    if folders is not None:
-        folders = replace(
-            folders,
-            also=[folder.resolve() for folder in also],
-            include=included,
-            exclude=excluded,
-            tape=tape,
-        )
+        folder, why = _folder(workspace, cwd, environment)
+    further = [Seen.itself(place.resolve(), also=True) for place in also]
+    folders = Folders([Seen.itself(folder), *further], included, excluded, tape) if folder else None
     settings = RecordSettings(
         command=list(command),
         tape=tape,
@@ -215,18 +205,18 @@ def record(
     return ending.status
 
 
-def _folders(
+def _folder(
     named: Path | None, cwd: Path, environment: Mapping[str, str]
-) -> "tuple[Folders | None, str]":
+) -> tuple[Path | None, str]:
     """The folder to be snapshotted, or why there is none: one that is too much must be named."""
-    from rerail.capture.folders import Folders, refused
+    from rerail.capture.folders import refused
 
     if named is not None:
-        return Folders(named.resolve()), ""
+        return named.resolve(), ""
     temporary = environment.get("TMPDIR", "/tmp")  # noqa: S108 - compared, not used
     why = refused(cwd, home=environment.get("HOME", ""), temporary=temporary)
     if not why:
-        return Folders(cwd), ""
+        return cwd, ""
     click.echo(f"rerail: {cwd} is not snapshotted: {why}", err=True)
     click.echo("hint: name it with `--workspace DIR`, or say `--no-workspace`", err=True)
     return None, f"no: {why}"

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from rerail.cli.options import COMMAND, TakesCommand, kept_variables, reach, resolve_map
+from rerail.cli.options import (
+    COMMAND,
+    TakesCommand,
+    files_option,
+    kept_variables,
+    reach,
+    resolve_map,
+)
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
     from rerail.playback.hold import Hold
+    from rerail.playback.place import Files
     from rerail.playback.report import Report
     from rerail.playback.stage import LiveCalls
 
@@ -75,15 +83,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run what the tape says, though you did not record it on this machine.",
 )
-@click.option(
-    "--workspace",
-    "files",
-    type=click.Choice(["present", "recorded", "in-place"]),
-    default="present",
-    show_default=True,
-    help="The recorded files with those on top that have changed since, the recorded files alone, "
-    "or the folder itself, which is then written.",
-)
+@files_option
 @click.option(
     "--keep-workspace",
     "keep_files",
@@ -117,7 +117,7 @@ def replay(
     output: Path | None,
     resolved: tuple[str, ...],
     trusted: bool,
-    files: Literal["present", "recorded", "in-place"],
+    files: "Files",
     keep_files: Path | None,
     force: bool,
     as_json: bool,

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerail.cli.options import COMMAND, TakesCommand, kept_variables, reach, resolve_map
+from rerail.cli.options import (
+    COMMAND,
+    TakesCommand,
+    files_option,
+    kept_variables,
+    reach,
+    resolve_map,
+)
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from rerail.playback.place import Files
     from rerail.rewind.report import RewindReport
 
 
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Let these requests reach their origin, though they are no model calls.",
 )
+@files_option
 @click.option(
     "-e",
     "--env",
@@ -87,6 +96,7 @@ def rewind(
     hint: str | None,
     turns: int | None,
     allowed: tuple[str, ...],
+    files: "Files",
     names: tuple[str, ...],
     ignored: tuple[str, ...],
     output: Path | None,
@@ -121,7 +131,7 @@ def rewind(
             ignore=ignored,
             live=LiveOrigins(reach(environment, overrides=resolve_map(resolved))),
             choose=choose_sandbox,
-            files="in-place",
+            files=files,
             trusted=trusted,
         ),
         output=output or _beside(tape, to, overwrite=force),

@@ -15,6 +15,7 @@ from rerail.playback.scratch import Scratch
 from rerail.sandbox.choose import Sandbox
 from rerail.sandbox.view import Bind, passing_folders
 from rerail.tape.reader import Tape
+from rerail.workspace.seen import Seen
 
 Files = Literal["present", "recorded", "in-place"]
 """The recorded files with present changes on top, those alone, or the folder itself."""
@@ -45,6 +46,16 @@ class Place:
     files: Files = IN_PLACE
     why: str = ""
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether the copies are seen at their recorded paths."""
+        return self.sandbox is not None and bool(self.sandbox.view.binds)
+
+    @property
+    def folders(self) -> list[Seen]:
+        """The copies, to be snapshotted; where there are none, nothing is."""
+        return self.scratch.seen(placed=self.is_placed) if self.scratch else []
+
     def used(self) -> WorkspaceUsed:
         """What the report says of it, once the command has ended."""
         if self.scratch is None:
@@ -66,11 +77,10 @@ class Place:
         )
 
     def _copied(self, **more: Any) -> WorkspaceUsed:
-        assert self.scratch is not None
         return WorkspaceUsed(
             files=self.files,
             folder=str(self.folder),
-            at_recorded_path=self.folder.is_relative_to(self.scratch.workspace.recorded),
+            at_recorded_path=self.is_placed,
             **more,
         )
 

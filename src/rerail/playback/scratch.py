@@ -21,6 +21,7 @@ from rerail.workspace.kept import Kept
 from rerail.workspace.left_out import MADE_AGAIN, OWN
 from rerail.workspace.present import Remembered, present_tree
 from rerail.workspace.restore import apply, remove_folder, restore
+from rerail.workspace.seen import Seen
 
 _OWN: Final = OWN.encode()
 _NOT_SHOWN: Final = MADE_AGAIN.encode()
@@ -99,6 +100,19 @@ class Scratch:
     def binds(self) -> list[Bind]:
         """Each copy at its recorded path, and in it what was left out, as it is now."""
         return [*(Bind(copy.place, copy.recorded) for copy in self.copies), *self._shown()]
+
+    def seen(self, *, placed: bool) -> list[Seen]:
+        """The copies as folders that are snapshotted in their turn."""
+        return [
+            Seen(
+                copy.place,
+                str(copy.recorded if placed else copy.place),
+                also=copy is not self.workspace,
+                not_its_own=tuple(map(os.fsencode, (*copy.shown, *copy.stand_ins))),
+                held=tuple(entry.path for entry in held(copy.start) if entry.path),
+            )
+            for copy in self.copies
+        ]
 
     def _shown(self) -> Iterator[Bind]:
         for copy in self.copies:

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -37,6 +37,7 @@ from rerail.redact.reference import text_to_wire
 from rerail.sandbox.choose import Sandbox
 from rerail.tape.reader import Tape
 from rerail.tape.records import RunStarted
+from rerail.workspace.seen import Seen
 
 COMMAND: Final = 1
 STAND_INS: Final = (
@@ -92,8 +93,10 @@ class Record(Protocol):
     def tap(self) -> Tap:
         """Hears what passes."""
 
-    def began(self, command: list[str], cwd: Path, kept: Mapping[str, str]) -> None:
-        """The command is about to start."""
+    def began(
+        self, command: list[str], cwd: Path, kept: Mapping[str, str], folders: Sequence[Seen]
+    ) -> None:
+        """The command is about to start; `folders` are copies that it works on."""
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
@@ -175,7 +178,7 @@ class _Replaying:
     def run(self) -> Report:
         kept = {**self._tape.run.environment, **self._settings.changed}
         if self._record is not None:
-            self._record.began(self._command, self._cwd, kept)
+            self._record.began(self._command, self._cwd, kept, self._place.folders)
         try:
             child, listeners = self._start_command(kept)
         except RerailError as error:

@@ -24,6 +24,7 @@ from rerail.playback.player import Player
 from rerail.proxy.answers import refusal
 from rerail.proxy.certs import OriginFlaw, recorded_flaw
 from rerail.proxy.handler import OriginUnreachable, Route, Session, Tap, Wire
+from rerail.proxy.held import HeldWire
 from rerail.proxy.overhear import Overhearing
 from rerail.redact.apply import Redactor
 from rerail.tape.records import BodyEnd
@@ -84,7 +85,9 @@ class PlayedSession:
         self._stage = stage
         self._route = route
         self._heard = Overhearing(route, stage.tap) if stage.tap else None
-        self._wire: Wire = _Heard(wire, self._heard) if self._heard else wire
+        self._wire: Wire = wire
+        if stage.tap is not None and self._heard is not None:
+            self._wire = _Heard(HeldWire(wire, stage.tap, route.connection_id), self._heard)
         self._scanner = RequestScanner(keep_raw=stage.live is not None)
         self._arriving: _Arriving | None = None
         self._queue: deque[tuple[_Arriving, Answer]] = deque()
@@ -405,7 +408,7 @@ class _Arriving:
 class _Heard:
     """The agent's wire, overheard: what is said to the agent is told as an origin's words."""
 
-    def __init__(self, wire: Wire, heard: Overhearing) -> None:
+    def __init__(self, wire: HeldWire, heard: Overhearing) -> None:
         self._wire = wire
         self._heard = heard
         self.write_end = wire.write_end
@@ -415,6 +418,7 @@ class _Heard:
         self.read_on = wire.read_on
 
     def write(self, data: bytes) -> None:
+        self._wire.ask_leave()
         self._wire.write(data)
         self._heard.origin(data)
 

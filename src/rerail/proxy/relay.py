@@ -6,8 +6,6 @@ it had there.
 
 import asyncio
 import ssl
-from contextlib import suppress
-from functools import partial
 from typing import Final
 
 from rerail.proxy.certs import OriginFlaw, classify
@@ -21,9 +19,6 @@ from rerail.wire.http1 import HeadSeen, RequestScanner, WireEvent, request_line
 
 CONGESTION_CHECK_SECONDS: Final = 0.01
 
-HELD_SECONDS: Final = 2.0
-"""How long a reply waits at most for what has to be done before the agent may have it."""
-
 _HELD_BYTES: Final = 1 << 20
 
 
@@ -31,7 +26,7 @@ class Relay:
     """One agent connection and the origin connection that belongs to it."""
 
     def __init__(self, route: Route, wire: Wire, tap: Tap, dialer: Dialer) -> None:
-        self._wire = HeldWire(wire)
+        self._wire = HeldWire(wire, tap, route.connection_id, let_go=self._read_on)
         self._tap = tap
         self._dialer = dialer
         self._heard = Overhearing(route, tap)
@@ -154,8 +149,7 @@ class Relay:
         if self._tap.refusal is not None:
             self._stop_unrecorded()
             return
-        if not self._wire.holding:
-            self._hold_if_needed()
+        self._wire.ask_leave()
         self._wire.write(data)
         if self._wire.held > _HELD_BYTES:
             self._origin.read_on(False)
@@ -163,25 +157,8 @@ class Relay:
         if self._tap.congested:
             self._wait_for_tape()
 
-    def _hold_if_needed(self) -> None:
-        loop = asyncio.get_running_loop()
-        if not self._tap.may_answer(self._heard.route.connection_id, partial(self._wake, loop)):
-            self._wire.hold()
-            loop.call_later(HELD_SECONDS, self._let_go_anyway)
-
-    def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
-        with suppress(RuntimeError):  # the run is over, and the loop with it
-            loop.call_soon_threadsafe(self._let_go)
-
-    def _let_go(self) -> None:
-        if self._wire.holding:
-            self._wire.let_go()
-            self._origin.read_on(self._agent_ready)
-
-    def _let_go_anyway(self) -> None:
-        if self._wire.holding:
-            self._tap.answer_anyway(self._heard.route.connection_id)
-            self._let_go()
+    def _read_on(self) -> None:
+        self._origin.read_on(self._agent_ready)
 
     def origin_ended(self) -> None:
         """The origin will send no more."""

@@ -125,6 +125,8 @@ def lines(report: RewindReport) -> Iterator[str]:
     yield "next:"
     yield f"  rerail steps {fork}"
     yield f"  rerail replay {fork}"
+    if report.replay.workspace is not None and report.replay.workspace.files != "in-place":
+        yield f"  rerail show {fork} --files end --extract DIR"
 
 
 def _tokens(live: Live) -> str:
