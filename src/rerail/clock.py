@@ -46,3 +46,8 @@ def wall_ns() -> int:
 def file_time_ns() -> int:
     """The time that the system would now put on a file that is changed, or one shortly before."""
     return time.clock_gettime_ns(_FILE_CLOCK) if _FILE_CLOCK else time.time_ns() - _TICK_NS
+
+
+def thread_ns() -> int:
+    """Nanoseconds of processor time that this thread has had."""
+    return time.thread_time_ns()

@@ -172,6 +172,24 @@ def test_a_folder_that_is_gone_is_said_once(watch: Watch) -> None:
     assert missing.what == "a folder cannot be snapshotted"
 
 
+def test_a_folder_that_takes_too_long_is_left_alone_until_the_end(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = watch()
+    run.start()
+    run.workspace.snapshot("step").wait()
+    monkeypatch.setattr(snapshots, "STEP_NS", -1)
+    for _ in range(snapshots.SLOW_STEPS):
+        run.workspace.snapshot("step").wait()
+    run.workspace.snapshot("child").wait()
+    assert run.workspace.snapshot("step").taken
+    run.finish()
+    steps = ["step"] * (1 + snapshots.SLOW_STEPS)
+    assert [event.why for event in run.snapshots] == ["start", *steps, "child", "end"]
+    [missing] = run.missing
+    assert "--exclude" in missing.detail
+
+
 def test_who_waits_is_told_from_any_thread(watch: Watch) -> None:
     run = watch()
     told = threading.Event()

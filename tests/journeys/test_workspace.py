@@ -1,6 +1,7 @@
 """Files beside the traffic: what was there at each step, told and put back from one tape."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -260,3 +261,35 @@ def test_a_rewound_run_goes_on_with_the_files_of_its_step(rail: Rail, project: P
     assert written.startswith(at_step) and at_step.count("\n") >= 3
     left = rail.run(*rail.rerail("show", fork, "--files", "end", "words.txt")).text
     assert left.startswith(at_step) and left != at_step
+
+
+LOOKS_AROUND = """
+import subprocess, openai
+LOOK = ["git status --short", "git log --oneline", "ls -laR --time-style=full-iso src", "pwd", "ls"]
+with openai.OpenAI() as client:
+    seen = [subprocess.run(look, shell=True, stdout=-1, text=True).stdout for look in LOOK]
+    client.chat.completions.create(
+        model="gpt-4.1-mini", messages=[{"role": "user", "content": "".join(seen)}]
+    )
+"""
+
+
+def test_what_programs_say_of_the_folder_is_the_same(
+    rail: Rail, project: Path, need: Callable[[str], str]
+) -> None:
+    git = [need("git"), "-c", "user.name=me", "-c", "user.email=me@example.com"]
+    (project / "agent.py").write_text(LOOKS_AROUND)
+    (project / "src").mkdir()
+    (project / "src" / "run.sh").write_text("#!/bin/sh\n")
+    (project / "src" / "run.sh").chmod(0o755)
+    (project / "src" / "link").symlink_to("run.sh")
+    for words in (["init", "-q"], ["add", "src", "agent.py"], ["commit", "-q", "-m", "begun"]):
+        assert rail.run(*git, *words).status == 0
+    (project / "src" / "run.sh").write_text("#!/bin/sh\nexit\n")
+    recorded = rail.record(sys.executable, "agent.py", tape="../run.tape")
+    assert recorded.status == 0, recorded.said
+    rail.stop_origins()
+    replayed = rail.replay(recorded.tape)
+    if not replayed.report["workspace"]["at_recorded_path"]:
+        pytest.skip("this machine allows no mounts, so the copy is at another path")
+    assert replayed.green, replayed.said

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from rerail.capture.folders import Folders
-from rerail.clock import file_time_ns
+from rerail.clock import file_time_ns, thread_ns
 from rerail.errors import TapeWriteFailed
 from rerail.workspace.seen import Seen
 
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 SCANS: Final = 4
 """How often a folder that keeps changing is read for one snapshot."""
+
+STEP_NS: Final = 400_000_000
+"""Processor time of a step's snapshot at most: a run in a larger folder would feel it."""
+
+SLOW_STEPS: Final = 3
+"""So many in a row are too many; one may just have had much that was new."""
 
 _NAMES: Final = 1000
 _LEFT: Final = "left out"
@@ -78,6 +84,8 @@ class Workspace:
         self._folders = folders
         self._asked: SimpleQueue[Snapshot | None] = SimpleQueue()
         self._began = 0
+        self._slow = 0
+        self._too_slow = False
         self._thread = threading.Thread(target=self._run, name="snapshots", daemon=True)
 
     def start(self, began: int) -> None:
@@ -91,7 +99,10 @@ class Workspace:
     ) -> Snapshot:
         """Ask for a snapshot, in the order of asking."""
         asked = Snapshot(why, exchange_id, process_id)
-        self._asked.put(asked)
+        if why == "step" and self._too_slow:
+            asked.done()
+        else:
+            self._asked.put(asked)
         return asked
 
     def close(self) -> None:
@@ -107,9 +118,12 @@ class Workspace:
         while (asked := self._asked.get()) is not None:
             try:
                 watched = self._watched() if watched is None else watched
+                before = thread_ns()
                 for folder in watched:
                     folder.read(asked.why)
                 asked.done()
+                if asked.why == "step":
+                    self._took(thread_ns() - before)
                 for folder in watched:
                     folder.write(asked)
                 if watched and asked.why == "start":
@@ -123,6 +137,16 @@ class Workspace:
                 )
             finally:
                 asked.done()
+
+    def _took(self, nanoseconds: int) -> None:
+        """A folder that takes too long each time is read at its end again, and not before."""
+        self._slow = self._slow + 1 if nanoseconds > STEP_NS else 0
+        if self._slow == SLOW_STEPS:
+            self._too_slow = True
+            detail = (
+                f"reading the folder takes {nanoseconds / 1e9:.1f} s: `--exclude` makes it less"
+            )
+            self._recorder.missing("there are no more snapshots at steps", detail, 0)
 
     def _watched(self) -> "list[_Watched]":
         """Loaded here: a command that is over at once has not waited for it."""
