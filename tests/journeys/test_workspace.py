@@ -255,6 +255,7 @@ def test_a_rewound_run_goes_on_with_the_files_of_its_step(rail: Rail, project: P
     ran = rail.run(*rail.rerail("rewind", *words))
     assert ran.status == 0, ran.said
     assert "--files end --extract DIR" in ran.said
+    assert "files at s3" not in ran.said
     assert (project / "words.txt").read_text() == written
     fork = str(project / "run.s3.tape")
     at_step = rail.run(*rail.rerail("show", fork, "--files", "3", "words.txt")).text
@@ -293,3 +294,13 @@ def test_what_programs_say_of_the_folder_is_the_same(
     if not replayed.report["workspace"]["at_recorded_path"]:
         pytest.skip("this machine allows no mounts, so the copy is at another path")
     assert replayed.green, replayed.said
+
+
+def test_a_rewound_run_that_comes_with_other_files_says_so(rail: Rail, project: Path) -> None:
+    (project / "agent.py").write_text(WRITES_A_WORD)
+    (project / "words.txt").write_text("begun\n")
+    recorded = rail.record(sys.executable, "agent.py")
+    (project / "agent.py").write_text("open('more', 'w')\n" + WRITES_A_WORD)
+    ran = rail.run(*rail.rerail("rewind", *rail.names, str(recorded.tape), "--to", "2"))
+    assert ran.status == 0, ran.said
+    assert "files at s2: 2 otherwise than recorded: agent.py, more" in ran.said

@@ -18,6 +18,7 @@ from rerail.playback.report import Report
 from rerail.rewind.onward import Onward
 
 FORMAT: Final = 1
+_NAMED: Final = 5
 
 
 def _says(text: str) -> Meta:
@@ -42,6 +43,13 @@ class HintPlace(Struct, frozen=True, kw_only=True):
     ] = False
 
 
+class FilesAtStep(Struct, frozen=True, kw_only=True):
+    """The files with which the run came to the step, against those that were recorded there."""
+
+    differing: Annotated[int, _says("paths that differ in content or kind")] = 0
+    differs: Annotated[list[str], _says("the first of them")] = []
+
+
 class Live(Struct, frozen=True, kw_only=True):
     """What was asked of the live model. Tokens are as the provider counted them."""
 
@@ -63,11 +71,20 @@ class RewindReport(Struct, frozen=True, kw_only=True):
     ended_well: Annotated[bool, _says("it reached the step and the command ended with status 0")]
     hint_place: HintPlace | None = None
     live: Live
+    files_at_step: Annotated[
+        FilesAtStep | None, _says("null: one of the two tapes has no snapshot of the step")
+    ] = None
     replay: Report
 
 
 def make_report(
-    replay: Report, onward: Onward, kept: Kept, taken: list[Turn], *, hint: str
+    replay: Report,
+    onward: Onward,
+    kept: Kept,
+    taken: list[Turn],
+    *,
+    hint: str,
+    files: FilesAtStep | None = None,
 ) -> RewindReport:
     """Put a report together; `taken` are the turns of the fork's tape that went live."""
     place = onward.hinting.place if onward.hinting else None
@@ -86,6 +103,7 @@ def make_report(
             input_tokens=_sum([usage.input_tokens for usage in usages]),
             output_tokens=_sum([usage.output_tokens for usage in usages]),
         ),
+        files_at_step=files,
         replay=replay,
     )
 
@@ -119,6 +137,10 @@ def lines(report: RewindReport) -> Iterator[str]:
         place = report.hint_place
         moved = ", first since the agent cut its history" if place.moved else ""
         yield f"  the hint stands after {_count(place.after, 'entry')} of `{place.field}`{moved}"
+    files = report.files_at_step
+    if files is not None and files.differing:
+        names = ", ".join(files.differs[:_NAMED])
+        yield f"  files at s{report.step}: {files.differing} otherwise than recorded: {names}"
     yield from (f"  {note}" for note in report.replay.notes)
     yield f"  kept {fork}, a fork at s{report.step}"
     yield ""

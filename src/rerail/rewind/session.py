@@ -10,6 +10,7 @@ from rerail.llm.bodies import read_bodies
 from rerail.llm.steps import steps
 from rerail.llm.turns import Turn, turns
 from rerail.playback.session import ReplaySettings, replay
+from rerail.rewind.files import files_at
 from rerail.rewind.onward import Allowed, Hinting, Onward
 from rerail.rewind.report import RewindReport, make_report
 from rerail.tape.exchange import exchanges
@@ -58,7 +59,8 @@ def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
     assert kept is not None
     with Tape.open(kept.tape) as fork:
         taken = [turn for turn in _turns(fork) if turn.step >= step] if onward.begun else []
-    return make_report(done, onward, kept, taken, hint=settings.hint)
+        files = files_at(step, tape, fork) if onward.begun else None
+    return make_report(done, onward, kept, taken, hint=settings.hint, files=files)
 
 
 class _Recording:
