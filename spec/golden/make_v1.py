@@ -5,7 +5,9 @@ writer is no reason to make them anew. The script stays as the account of what i
 """
 
 import shutil
+import stat
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -22,6 +24,7 @@ from rerail.tape.records import (
     HttpReplyHead,
     HttpRequest,
     HttpRequestBody,
+    NotCaptured,
     Parent,
     ProcessEnded,
     ProcessStarted,
@@ -29,10 +32,12 @@ from rerail.tape.records import (
     RunStarted,
     TunnelClosed,
     TunnelOpened,
+    WorkspaceSnapshot,
     WsClosed,
     WsMessage,
     WsOpened,
 )
+from rerail.tape.trees import Entry, encode_tree
 from rerail.tape.writer import TapeWriter
 
 WALL = 1_790_000_000_000_000_000
@@ -129,6 +134,28 @@ class Recording:
             self.add(WsMessage, exchange_id=exchange_id, **about)
         self.add(WsClosed, exchange_id=exchange_id, sender="origin", code=1000, reason="bye")
 
+    def snapshot(self, files: dict[bytes, bytes], why: str, **fields: object) -> None:
+        """A folder with these files, a link, a folder, and what was left out."""
+        entries = [
+            Entry(b"", "folder", stat.S_IFDIR | 0o755, 0, WALL),
+            Entry(b".env", "left out", stat.S_IFREG | 0o600, 0, 0, b"may hold credentials"),
+            Entry(b"link", "link", stat.S_IFLNK | 0o777, 0, WALL, b"src/caf\xe9.py"),
+            Entry(b"src", "folder", stat.S_IFDIR | 0o700, 0, WALL),
+        ]
+        for path, content in files.items():
+            digest = sha256(content).digest()
+            entries.append(Entry(path, "file", stat.S_IFREG | 0o644, len(content), WALL, digest))
+            if len(content) < 1 << 20:
+                self.writer.blob(CleanBytes(content), lane="workspace")
+            else:
+                body = self.writer.body(exchange_id=0, side="workspace")
+                body.write(CleanBytes(content), at=self.at)
+                body.finish(framing="none")
+        tree = encode_tree(tuple(sorted(entries, key=lambda entry: entry.path)))
+        digest = self.writer.blob(CleanBytes(tree), lane="workspace tree")
+        about = {"folder": "/home/me/project", "files": len(files), "left_out": 1, **fields}
+        self.add(WorkspaceSnapshot, tree=digest, tree_size=len(tree), why=why, **about)
+
     def end(self) -> None:
         self.add(ProcessEnded, process_id=1, status=143, signal=15)
         self.add(RunEnded, status=143, signal=15)
@@ -141,6 +168,22 @@ def make_run(path: Path) -> None:
     recording.start()
     recording.conversation()
     recording.oddities()
+    recording.end()
+
+
+def make_files(path: Path) -> None:
+    """A run with the files of its folder, one of them large."""
+    recording = Recording(path)
+    recording.start()
+    files = {b"large": bytes(10 << 20), b"src/caf\xe9.py": b"print(1)\n", b"empty": b""}
+    left = [NotCaptured(path=".env", why="may hold credentials")]
+    recording.snapshot(files, "start", not_captured=left, late=["src"], inconsistent=True)
+    recording.add(HttpRequest, exchange_id=1, head=b"GET / HTTP/1.1\r\n\r\n", **ORIGIN)
+    files[b"src/caf\xe9.py"] = b"print(2)\n"
+    recording.snapshot(files, "step", exchange_id=1, changed=1)
+    del files[b"empty"]
+    recording.snapshot(files, "child", process_id=1, removed=1)
+    recording.snapshot(files, "end", also=True)
     recording.end()
 
 
@@ -183,13 +226,14 @@ def expected(path: Path) -> bytes:
 
 def main(folder: Path) -> None:
     """Write the tapes and what is expected of them; nothing that is there is overwritten."""
-    run, lost = folder / "v1-run.tape", folder / "v1-lost.tape"
+    run, lost, files = (folder / f"v1-{name}.tape" for name in ("run", "lost", "files"))
     make_run(run)
+    make_files(files)
     aside = folder / "aside"
     aside.mkdir()
     make_lost(lost, aside)
     shutil.rmtree(aside)
-    for tape in (run, lost):
+    for tape in (run, lost, files):
         tape.with_suffix(".json").write_bytes(expected(tape))
 
 

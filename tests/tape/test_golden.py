@@ -22,7 +22,7 @@ def expected(path: Path) -> dict[str, object]:
 
 
 def test_there_are_golden_tapes() -> None:
-    assert [path.name for path in TAPES] == ["v1-lost.tape", "v1-run.tape"]
+    assert [path.name for path in TAPES] == ["v1-files.tape", "v1-lost.tape", "v1-run.tape"]
 
 
 @pytest.mark.parametrize("path", TAPES, ids=lambda path: path.stem)
