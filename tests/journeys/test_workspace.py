@@ -169,9 +169,10 @@ def test_an_agent_that_says_where_it_is_says_the_same(rail: Rail, project: Path)
     (project / "agent.py").write_text(SAYS_WHERE)
     (project / "venv").mkdir()
     (project / "venv" / "bin").mkdir()
-    recorded = rail.record(sys.executable, "agent.py", environment={"PWD": str(project)})
+    in_a_shell = {"PWD": str(project)}
+    recorded = rail.record(sys.executable, "agent.py", environment=in_a_shell)
     rail.stop_origins()
-    replayed = rail.replay(recorded.tape)
+    replayed = rail.replay(recorded.tape, environment=in_a_shell)
     if not replayed.report["workspace"]["at_recorded_path"]:
         pytest.skip("this machine allows no mounts, so the copy is at another path")
     assert replayed.green, replayed.said
@@ -304,3 +305,47 @@ def test_a_rewound_run_that_comes_with_other_files_says_so(rail: Rail, project: 
     ran = rail.run(*rail.rerail("rewind", *rail.names, str(recorded.tape), "--to", "2"))
     assert ran.status == 0, ran.said
     assert "files at s2: 2 otherwise than recorded: agent.py, more" in ran.said
+
+
+KEEPS_A_STATE = """
+import pathlib, sys, openai
+state = pathlib.Path(sys.argv[1]) / "session"
+with openai.OpenAI() as client:
+    for turn in (1, 2):
+        client.chat.completions.create(
+            model="gpt-4.1-mini", messages=[{"role": "user", "content": state.read_text()}]
+        )
+        state.write_text(f"after turn {turn}")
+"""
+
+
+def test_a_further_folder_comes_along(rail: Rail, project: Path) -> None:
+    state = rail.folder.parent / "state"
+    state.mkdir()
+    (state / "session").write_text("before")
+    (project / "agent.py").write_text(KEEPS_A_STATE)
+    command = [sys.executable, "agent.py", str(state)]
+    recorded = rail.record(*command, options=["--also", str(state)])
+    assert recorded.status == 0, recorded.said
+    (state / "session").write_text("of another run")
+    rail.stop_origins()
+    replayed = rail.replay(recorded.tape)
+    if not replayed.report["workspace"]["at_recorded_path"]:
+        pytest.skip("this machine allows no mounts, so the copy is at another path")
+    assert replayed.green, replayed.said
+    assert (state / "session").read_text() == "of another run"
+    shown = rail.run(*rail.rerail("show", "run.tape", "--files", "2", f"{state}/session"))
+    assert shown.text == "after turn 1"
+
+
+def test_a_replay_from_a_folder_that_is_gone(rail: Rail, project: Path) -> None:
+    (project / "agent.py").write_text(SAYS_WHERE)
+    (project / "venv").mkdir()
+    assert rail.record(sys.executable, "agent.py", tape="../run.tape").status == 0
+    rail.stop_origins()
+    rail.folder = project.rename(project.parent / "elsewhere").parent
+    replayed = rail.replay(rail.folder / "run.tape")
+    if not replayed.report["workspace"]["at_recorded_path"]:
+        pytest.skip("this machine allows no mounts, so the copy is at another path")
+    assert replayed.green, replayed.said
+    assert not project.exists()

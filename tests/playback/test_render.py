@@ -175,12 +175,14 @@ def test_what_of_the_files_is_otherwise_is_named(tape_maker: Maker) -> None:
         at_recorded_path=False,
         laid_on_top=["agent.py"],
         as_recorded=["out.txt"],
+        empty=[".env"],
         differing=300,
         differs=names,
     ) == [
         "  files: a copy of the recorded start, seen at /tmp/rerail-x/0",
         "    otherwise now, and used as they are now: agent.py",
         "    otherwise now, and used as recorded, since the run wrote them: out.txt",
+        "    on no tape and not here, so without content: .env",
         "  files at the end: 300 otherwise than recorded: "
         "0.py, 1.py, 2.py, 3.py, 4.py and 295 more",
     ]

@@ -72,6 +72,7 @@ class Place:
             laid_on_top=copy.laid_on_top,
             as_recorded=copy.as_recorded,
             shown=copy.shown,
+            empty=copy.empty,
             differing=len(names),
             differs=sorted(names)[:_NAMED],
         )

@@ -145,6 +145,8 @@ def _files(used: WorkspaceUsed) -> Iterator[str]:
     if used.as_recorded:
         names = _names(used.as_recorded)
         yield f"  otherwise now, and used as recorded, since the run wrote them: {names}"
+    if used.empty:
+        yield f"  on no tape and not here, so without content: {_names(used.empty)}"
     if used.why:
         yield f"files at the end: {used.why}"
     elif used.differing:

@@ -178,6 +178,9 @@ class WorkspaceUsed(Struct, frozen=True, kw_only=True):
     shown: Annotated[
         list[str], _says("what no snapshot holds, and was seen as it is now, not to be written")
     ] = []
+    empty: Annotated[
+        list[str], _says("what no snapshot holds, and is not here now: files without content")
+    ] = []
     differing: Annotated[
         int, _says("paths that are otherwise at the end than the run left them")
     ] = 0

@@ -6,6 +6,7 @@ write in it as it likes; the folder itself is only read. Starts nothing.
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -33,7 +34,8 @@ class Copy:
     """One recorded folder and its copy.
 
     `laid_on_top` are paths that are otherwise now than they were recorded, `as_recorded` those that
-    are too but that the run wrote itself, `shown` what was left out and is seen as it is now.
+    are too but that the run wrote itself, `shown` what was left out and is seen as it is now,
+    `empty` what was left out and is not here. `stand_ins` are the empty files that hold a place.
     """
 
     recorded: Path
@@ -44,6 +46,7 @@ class Copy:
     laid_on_top: list[str] = field(default_factory=list)
     as_recorded: list[str] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
     stand_ins: list[str] = field(default_factory=list)
 
 
@@ -221,15 +224,19 @@ def _parents(path: bytes) -> Iterator[bytes]:
 
 
 def _show(copy: Copy) -> None:
-    """What was left out is seen as it is now; a tape was there, and is not to be read."""
+    """What was left out is seen as it is now. What is not there now is empty: a listing names it.
+
+    So are tapes, which are not to be read.
+    """
     for entry in copy.start:
         if entry.kind != "left out" or entry.content == _NOT_SHOWN:
             continue
-        if entry.content == _OWN:
-            _stand_in(copy, entry)
-        elif copy.present is not None and _is_there(copy.present / entry.name, entry):
-            _stand_in(copy, entry)
+        _stand_in(copy, entry)
+        here = copy.present is not None and _is_there(copy.present / entry.name, entry)
+        if here and entry.content != _OWN:
             copy.shown.append(entry.name)
+        elif entry.content != _OWN and not entry.is_folder:
+            copy.empty.append(entry.name)
 
 
 def _is_there(place: Path, entry: Entry) -> bool:
@@ -239,9 +246,9 @@ def _is_there(place: Path, entry: Entry) -> bool:
 
 
 def _stand_in(copy: Copy, entry: Entry) -> None:
-    """A folder stands there already, empty."""
+    """A folder stands there already, empty; for a socket nothing can stand in."""
     place = copy.place / entry.name
-    if not entry.is_folder:
+    if stat.S_ISREG(entry.mode):
         with suppress(OSError), _times_kept(place.parent):
             place.touch(exist_ok=False)
             copy.stand_ins.append(entry.name)

@@ -211,7 +211,7 @@ class _Replaying:
             {
                 **dict.fromkeys(STAND_INS, STAND_IN),
                 **settings.environment,
-                "PWD": str(self._cwd),
+                **({"PWD": str(self._cwd)} if "PWD" in settings.environment else {}),
                 **kept,
             },
             port=port,
