@@ -105,10 +105,9 @@ class _Recording:
     def run(self) -> tuple[Ending, Kept]:
         settings, keeping = self._settings, self._keeping
         keeping.started(self._described())
-        began = file_time_ns()
+        workspace = self._start_snapshots(file_time_ns())
         with self._start_command() as child:
             keeping.command_started(settings.command, settings.cwd, child.pid)
-            workspace = self._start_snapshots(began)
             ending = asyncio.run(self._serve(child))
             keeping.command_ended(ending, child.descendants())
         if workspace is not None:
@@ -116,7 +115,7 @@ class _Recording:
         return ending, keeping.close(ending)
 
     def _start_snapshots(self, began: int) -> "Workspace | None":
-        """They begin behind the command: it does not wait for them."""
+        """They begin beside the command: it does not wait for them."""
         from rerail.capture.snapshots import Workspace
 
         if self._settings.folders is None:

@@ -1,7 +1,8 @@
 """Snapshots of folders while a command runs: one thread that reads, and who waits for it.
 
-The thread is started after the command. It reads while the model is thinking; the reply to a model
-call is held back until its snapshot has been taken. Knows no connection.
+The thread is started beside the command, which does not wait for it. It reads while the model is
+thinking; the reply to a model call is held back until its snapshot has been taken. Knows no
+connection.
 """
 
 import os
@@ -89,7 +90,7 @@ class Workspace:
         self._thread = threading.Thread(target=self._run, name="snapshots", daemon=True)
 
     def start(self, began: int) -> None:
-        """Take the first snapshot; `began` is the file time at which the command began."""
+        """Take the first snapshot; `began` is the file time just before the command begins."""
         self._began = began
         self._asked.put(Snapshot("start", 0, 0))
         self._thread.start()
