@@ -57,6 +57,7 @@ class TapeWriter:
         self._guard = threading.Lock()
         self._queue: deque[_Work] = deque()
         self._something = threading.Event()
+        self._woken = False
         self._now = threading.Event()
         self._no_pause = threading.Event()
         self._waiters: list[threading.Event] = []
@@ -100,7 +101,8 @@ class TapeWriter:
             self._seq += 1
             seq = self._seq
             self._put(_EVENT_COST, self._keeper.event, (event, seq))
-        self._wake(urgent=urgent)
+        if urgent and not self._now.is_set():
+            self._now.set()
         return seq
 
     def body(
@@ -130,8 +132,7 @@ class TapeWriter:
         with self._guard:
             queued = self._put(0, self._promise, (done,))
         if queued:
-            self._no_pause.set()
-            self._wake(urgent=True)
+            self._hurry()
             done.wait()
         if self.failed is not None:
             raise self.failed
@@ -143,8 +144,8 @@ class TapeWriter:
         """
         with self._guard:
             self._closing = True
-        self._no_pause.set()
-        self._wake(urgent=True)
+        self._hurry()
+        self._something.set()
         self._thread.join()
         if self.failed is not None:
             raise self.failed
@@ -161,20 +162,20 @@ class TapeWriter:
         """Queue work for the thread; `cost` in bytes."""
         with self._guard:
             self._put(cost, work, arguments)
-        self._wake(urgent=False)
 
     def _put(self, cost: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> bool:
         if self.failed is not None or self._closing:
             return False
         self._given += cost
         self._queue.append((cost, work, arguments))
+        if not self._woken:
+            self._woken = True
+            self._something.set()
         return True
 
-    def _wake(self, *, urgent: bool) -> None:
-        if urgent and not self._now.is_set():
-            self._now.set()
-        if not self._something.is_set():
-            self._something.set()
+    def _hurry(self) -> None:
+        self._no_pause.set()
+        self._now.set()
 
     # From here on: the writer's thread.
 
@@ -185,6 +186,7 @@ class TapeWriter:
                 hurried = self._now.wait(TICK_SECONDS)
                 self._something.clear()
                 self._now.clear()
+                self._woken = False
                 self._commit_all(with_waiting=not hurried)
                 self._no_pause.wait(_PAUSE_SECONDS)
                 self._no_pause.clear()
@@ -267,9 +269,8 @@ class BodyWriter:
         self._give = tape._give
         self._bodies = tape._keeper.bodies
         self._number = number
-        self._origin = (exchange_id, side, lane)
+        self._origin = (number, exchange_id, side, lane)
         self._exact = exact
-        self._hash = sha256()
         self._chunks = ChunkTable()
 
     def write(self, data: CleanBytes, *, at: int, continues: bool = False) -> None:
@@ -278,19 +279,27 @@ class BodyWriter:
         `at` is nanoseconds since the run began. `continues`: these bytes belong to the chunk that
         the last call began (a sender's chunk that came in several reads).
         """
+        if len(data) <= _SLICE:
+            if data:
+                self._write_slice(data, at, continues)
+            return
         for start in range(0, len(data), _SLICE):
-            piece = data if len(data) <= _SLICE else data[start : start + _SLICE]
-            joined = start > 0 or continues or (not self._exact and self._chunks.merges(at))
-            self._write_slice(piece, at, continues=joined and self._chunks.begun)
+            self._write_slice(data[start : start + _SLICE], at, start > 0 or continues)
 
-    def _write_slice(self, data: bytes, at: int, *, continues: bool) -> None:
+    def _write_slice(self, data: bytes, at: int, continues: bool) -> None:
+        size = len(data)
+        cost = size + _PIECE_COST
         if not self.size:
-            self._give(0, self._bodies.begin, (self._number, *self._origin))
-        self.size += len(data)
-        self._hash.update(data)
-        self._chunks.add(len(data), at, continues=continues)
-        cost = len(data) + _PIECE_COST
-        self._give(cost, self._bodies.add, (self._number, data, at, continues))
+            self._hash = sha256(data)
+            self._give(cost, self._bodies.first, (*self._origin, data, at))
+            continues = False
+        else:
+            self._hash.update(data)
+            if not continues and not self._exact:
+                continues = self._chunks.merges(at)
+            self._give(cost, self._bodies.add, (self._number, data, at, continues))
+        self._chunks.add(size, at, continues=continues)
+        self.size += size
 
     def finish(
         self, *, framing: Framing, chunk_lines: bytes = b"", trailers: bytes = b""
