@@ -201,6 +201,7 @@ class TapeWriter:
             self._storage.begin()
             cost, more = self._work_through()
             self._keeper.bodies.write_waiting(everything=with_waiting and not more)
+            self._keeper.write()
             self._storage.commit()
             self._kept += cost
             while self._waiters:
