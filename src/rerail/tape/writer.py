@@ -27,7 +27,7 @@ TICK_SECONDS: Final = 0.05
 
 _PAUSE_SECONDS: Final = 0.002
 _BATCH_ITEMS: Final = 500
-_MANY_ITEMS: Final = 200
+_MANY_ITEMS: Final = 50
 _BATCH_BYTES: Final = 4 << 20
 _SLICE: Final = 256 << 10
 _EVENT_COST: Final = 2048
@@ -35,9 +35,6 @@ _PIECE_COST: Final = 256
 """Bytes of memory that an event, and a piece of a body besides its content, takes in the queue."""
 
 _ITEMS_A_TURN: Final = 10
-# On one processor with this thread, a loop that has become ready would else wait for the end of the
-# thread's time slice (3 ms at p99; with this 0.6 ms): being let into the interpreter is not enough.
-_let_others_run: Final = getattr(os, "sched_yield", lambda: None)
 
 _Work = tuple[int, Callable[..., object], tuple[Any, ...]]
 """A cost in bytes, what to call in the thread, and with what."""
@@ -210,14 +207,15 @@ class TapeWriter:
     def _work_through(self) -> tuple[int, bool]:
         """One batch; returns its cost in bytes and whether it left something in the queue."""
         queue, total = self._queue, 0
+        let_others_run = _on_one_processor() and getattr(os, "sched_yield", None)
         self._keeper.blobs.in_a_hurry = len(queue) > _MANY_ITEMS
         for count in range(_BATCH_ITEMS):
             if not queue:
                 return total, False
             cost, work, arguments = queue.popleft()
             work(*arguments)
-            if count % _ITEMS_A_TURN == 0:
-                _let_others_run()
+            if let_others_run and count % _ITEMS_A_TURN == 0:
+                let_others_run()
             total += cost
             if total >= _BATCH_BYTES:
                 break
@@ -249,6 +247,15 @@ class TapeWriter:
             self._waiters.pop().set()
         if self._on_failure is not None:
             self._on_failure(self.failed)
+
+
+def _on_one_processor() -> bool:
+    """Whether the event loop shares our processor.
+
+    Then a loop that has become ready would wait for the end of this thread's time slice (3 ms at
+    p99; 0.6 ms where the thread gives way): being let into the interpreter is not enough.
+    """
+    return not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) == 1
 
 
 class BodyWriter:
