@@ -32,7 +32,7 @@ from rerail.wire.http1 import Head, request_line
 if TYPE_CHECKING:
     from rerail.capture.switched import TunnelRecord, WebSocketRecord
 
-BACKLOG_LIMIT: Final = 64 << 20
+BACKLOG_LIMIT: Final = 32 << 20
 """Bytes not yet on disk past which reading waits: a slow disk must not fill the memory."""
 
 
