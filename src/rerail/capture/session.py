@@ -27,6 +27,7 @@ from rerail.proxy.server import (
     LOAD_SECONDS,
     ProxyServer,
     allow_more_files,
+    collect_seldom,
     listener_at,
     loopback_listener,
 )
@@ -138,6 +139,7 @@ class _Recording:
 
     async def _serve(self, child: Child) -> Ending:
         allow_more_files()
+        collect_seldom()
         server = ProxyServer(self, self._authority)
         for listener, listening in self._listeners:
             await server.listen(listener, listening)
