@@ -49,8 +49,8 @@ class Channel(asyncio.BufferedProtocol):
     """A connection: `transport` below, optionally TLS, an `owner` above that can change."""
 
     __slots__ = (
-        "__weakref__", "_buffer", "_ended", "_handshake", "_incoming", "_lingering", "_lingers", "_lost",
-        "_outgoing", "_postponed", "_tls", "owner", "transport", "truncated",
+        "__weakref__", "_buffer", "_ended", "_handshake", "_incoming", "_lingering", "_lingers",
+        "_lost", "_outgoing", "_postponed", "_tls", "owner", "transport", "truncated",
     )  # fmt: skip
 
     def __init__(self, owner: Owner | None = None, *, lingers: bool = False) -> None:
