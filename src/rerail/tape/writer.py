@@ -27,8 +27,10 @@ TICK_SECONDS: Final = 0.05
 
 _PAUSE_SECONDS: Final = 0.002
 _BATCH_ITEMS: Final = 500
-_MANY_ITEMS: Final = 50
 _BATCH_BYTES: Final = 4 << 20
+_MANY_ITEMS: Final = 50
+"""What comes at once under a load that no agent makes: frames are then not packed."""
+
 _SLICE: Final = 256 << 10
 _EVENT_COST: Final = 2048
 _PIECE_COST: Final = 256
