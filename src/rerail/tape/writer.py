@@ -26,10 +26,12 @@ TICK_SECONDS: Final = 0.05
 """How long an event that is not urgent waits for company, at most."""
 
 _PAUSE_SECONDS: Final = 0.002
+_LONG_PAUSE_SECONDS: Final = 0.006
 _BATCH_ITEMS: Final = 500
 _BATCH_BYTES: Final = 4 << 20
-_MANY_ITEMS: Final = 50
-"""What comes at once under a load that no agent makes: frames are then not packed."""
+_MANY_EVENTS: Final = 12
+"""More come at once only under a load that no agent makes: then commits wait a little longer for
+each other, and frames are not packed."""
 
 _SLICE: Final = 256 << 10
 _EVENT_COST: Final = 2048
@@ -61,6 +63,7 @@ class TapeWriter:
         self._no_pause = threading.Event()
         self._waiters: list[threading.Event] = []
         self._seq = 0
+        self._seq_taken = 0
         self._bodies = 0
         self._given = 0
         self._kept = 0
@@ -187,7 +190,8 @@ class TapeWriter:
                 self._now.clear()
                 self._woken = False
                 self._commit_all(with_waiting=not hurried)
-                self._no_pause.wait(_PAUSE_SECONDS)
+                hurry = self._keeper.blobs.in_a_hurry
+                self._no_pause.wait(_LONG_PAUSE_SECONDS if hurry else _PAUSE_SECONDS)
                 self._no_pause.clear()
             self._finish()
         except Exception as error:  # the edge of the thread: whatever it is must reach the recorder
@@ -195,6 +199,8 @@ class TapeWriter:
 
     def _commit_all(self, *, with_waiting: bool) -> None:
         """Bring the queue to the disk in transactions of a bounded size."""
+        new, self._seq_taken = self._seq - self._seq_taken, self._seq
+        self._keeper.blobs.in_a_hurry = new > _MANY_EVENTS
         more = True
         while more:
             self._storage.begin()
@@ -210,7 +216,6 @@ class TapeWriter:
         """One batch; returns its cost in bytes and whether it left something in the queue."""
         queue, total = self._queue, 0
         let_others_run = _on_one_processor() and getattr(os, "sched_yield", None)
-        self._keeper.blobs.in_a_hurry = len(queue) > _MANY_ITEMS
         for count in range(_BATCH_ITEMS):
             if not queue:
                 return total, False
