@@ -74,8 +74,8 @@ class Recorder:
 
     def emit(self, make: Callable[[int, int], Event], *, urgent: bool = False) -> int:
         """Stamp, clean and append an event; `make` is given (at, wall). Returns its number."""
-        now = self.clock.now()
-        record = self.redactor.record(make(now.at, now.wall))
+        at, wall = self.clock.now()
+        record = self.redactor.record(make(at, wall))
         if self._log is not None:
             self._log(record.event)
         return self.writer.append(record, urgent=urgent)

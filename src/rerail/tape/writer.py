@@ -102,7 +102,7 @@ class TapeWriter:
         with self._guard:
             self._seq += 1
             seq = self._seq
-            self._put(_EVENT_COST, self._keeper.event, (event, seq))
+            self._put((_EVENT_COST, self._keeper.event, (event, seq)))
         if urgent and not self._now.is_set():
             self._now.set()
         return seq
@@ -132,7 +132,7 @@ class TapeWriter:
         """Wait until everything given so far is committed. Raises TapeWriteFailed."""
         done = threading.Event()
         with self._guard:
-            queued = self._put(0, self._promise, (done,))
+            queued = self._put((0, self._promise, (done,)))
         if queued:
             self._hurry()
             done.wait()
@@ -163,13 +163,13 @@ class TapeWriter:
     def _give(self, cost: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> None:
         """Queue work for the thread; `cost` in bytes."""
         with self._guard:
-            self._put(cost, work, arguments)
+            self._put((cost, work, arguments))
 
-    def _put(self, cost: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> bool:
+    def _put(self, work: _Work) -> bool:
         if self.failed is not None or self._closing:
             return False
-        self._given += cost
-        self._queue.append((cost, work, arguments))
+        self._given += work[0]
+        self._queue.append(work)
         if not self._woken:
             self._woken = True
             self._something.set()
