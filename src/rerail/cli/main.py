@@ -9,6 +9,7 @@ import click
 
 from rerail import __version__
 from rerail.cli.complaint import complain, of_the_system
+from rerail.cli.leaving import READER_GONE, leave
 from rerail.errors import RerailError
 
 # Help comes from this table, so that neither `--help` nor a verb loads another verb.
@@ -68,7 +69,7 @@ def program(context: click.Context, debug: bool) -> None:
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
@@ -92,7 +93,7 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         # The reader of our output went away (`rerail show T | head`): nothing to complain about.
         sys.stderr.close()
-        return 141
+        return READER_GONE
     except OSError as error:
         if debug:
             raise
