@@ -1,5 +1,6 @@
 """The command `rerail`: a table of verbs, loaded when called, and one place for errors."""
 
+import gc
 import sys
 from importlib import import_module
 from itertools import takewhile
@@ -23,6 +24,11 @@ VERBS: Final = {
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
 }
+
+
+GARBAGE_LOOKED_FOR: Final = 10_000
+"""New objects after which Python looks for garbage: with its own 700 it looks a hundred times while
+modules are loaded, which stay."""
 
 
 class Verbs(click.Group):
@@ -69,6 +75,7 @@ def program(context: click.Context, debug: bool) -> None:
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    gc.set_threshold(GARBAGE_LOOKED_FOR)
     leave(run(sys.argv[1:]))
 
 

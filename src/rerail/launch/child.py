@@ -4,9 +4,10 @@ Knows no event loop: `pidfd` becomes readable when the command has ended, whatev
 """
 
 import os
+import select
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -50,6 +51,13 @@ class Child:
     def send_signal(self, number: int) -> None:
         """Signal the command; nothing happens once it has ended."""
         self._forwarding.send(number)
+
+    def ends_within(self, seconds: float, *, unless: Iterable[int] = ()) -> bool:
+        """Whether it ends so soon, and none of these descriptors can be read by then."""
+        waiting = select.poll()
+        for descriptor in (self.pidfd, *unless):
+            waiting.register(descriptor, select.POLLIN)
+        return [ready for ready, _ in waiting.poll(seconds * 1000)] == [self.pidfd]
 
     def wait(self) -> Ending:
         """Wait for the command's end; its descendants may go on. Says the same every time."""

@@ -23,14 +23,9 @@ from rerail.playback.strangers import is_known, leave_nothing_to
 from rerail.playback.summary import make_report
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Tap
+from rerail.proxy.listeners import allow_more_files, free_port, listener_at, loopback_listener
 from rerail.proxy.reverse import recorded
-from rerail.proxy.server import (
-    ProxyServer,
-    allow_more_files,
-    free_port,
-    listener_at,
-    loopback_listener,
-)
+from rerail.proxy.server import ProxyServer
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.redact.reference import text_to_wire
 from rerail.sandbox.choose import Sandbox

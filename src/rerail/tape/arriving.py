@@ -6,8 +6,9 @@ how long a piece has waited is read from the times that came with it.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from rerail.tape import form
 from rerail.tape.blobs import BlobKeeper
@@ -22,8 +23,7 @@ _ENOUGH_FOR_A_PART: Final = 256 << 10
 _WORTH_TRYING: Final = 512
 
 
-@dataclass(slots=True)
-class _Body:
+class _Body(Struct):
     number: int
     exchange_id: int
     side: int

@@ -6,8 +6,9 @@ in the middle becomes the next piece of the lane's frame. Knows no queue and no 
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct
 
 from rerail.tape import form
 from rerail.tape.frames import NOTHING, FrameWriter, compressed
@@ -21,8 +22,7 @@ _DIGESTS_KEPT: Final = 100_000
 _WORTH_COMPARING: Final = 4096
 
 
-@dataclass(slots=True)
-class _Lane:
+class _Lane(Struct):
     """A growing frame: its number, its blobs, and the last body in it.
 
     `new` are the blobs that are not rows yet, and `middles` what the frame is to get of them.
@@ -30,10 +30,10 @@ class _Lane:
 
     number: int
     frame: FrameWriter
-    blobs: list[int] = field(default_factory=list)
+    blobs: list[int] = []
     last: bytes = b""
-    new: list[tuple[int, bytes, int, int, int]] = field(default_factory=list)
-    middles: list[bytes] = field(default_factory=list)
+    new: list[tuple[int, bytes, int, int, int]] = []
+    middles: list[bytes] = []
 
 
 class BlobKeeper:
