@@ -17,7 +17,7 @@ from rerail.compare.recorded import Entry, Key, Lane, Match, Recorded, Verdict
 from rerail.compare.redacted import Correspondence, References
 from rerail.compare.volatile import BodyRule, Rules
 
-HEADS_REMEMBERED: Final = 256
+HEADS_REMEMBERED: Final = 64
 LOOKED_BACK: Final = 8
 """Used requests whose bodies are read to tell a repeated request from a new one."""
 

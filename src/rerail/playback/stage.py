@@ -196,12 +196,8 @@ class PlayedSession:
 
     def _asked(self, event: WireEvent) -> None:
         match event:
-            case HeadSeen(head=head, framing=framing):
-                asked = self._stage.heads.read(head.raw, self._route)
-                self._arriving = _Arriving(asked, keep_raw=self._stage.live is not None)
-                self._arriving.keep(event.raw)
-                if framing != "none" and (asked.expects or self._stage.player.answers_early):
-                    self._before_body(self._arriving)
+            case HeadSeen():
+                self._asked_first(event)
             case Data() if self._arriving is not None:
                 self._arriving.add(event)
             case End() if self._arriving is not None:
@@ -212,6 +208,13 @@ class PlayedSession:
                     self._answer(arriving, answer)
             case Opaque(raw=raw, why=why):
                 self.opaque(raw, why)
+
+    def _asked_first(self, event: HeadSeen) -> None:
+        asked = self._stage.heads.read(event.head.raw, self._route)
+        arriving = self._arriving = _Arriving(asked, keep_raw=self._stage.live is not None)
+        arriving.keep(event.raw)
+        if event.framing != "none" and (asked.expects or self._stage.player.answers_early):
+            self._before_body(arriving)
 
     def _before_body(self, arriving: "_Arriving") -> None:
         """RFC 9110 section 10.1.1: some replies come before the body, some ask for it."""
