@@ -27,6 +27,11 @@ def own_children() -> list[int]:
     return found
 
 
+def is_childless() -> bool:
+    """Whether the kernel's own list says that we have no child; False where it keeps none."""
+    return any((PROC / "self" / "task").glob("*/children")) and not own_children()
+
+
 def descendants_of(pid: int) -> list[int]:
     """The processes below `pid` that still run, in the order of their numbers."""
     children: dict[int, list[Relative]] = {}
