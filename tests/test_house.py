@@ -37,7 +37,7 @@ STARTING = ("rerail.cli.record", "rerail.capture.session", "rerail.proxy.reach")
 RECORDING = (
     "rerail.cli.record",
     "rerail.capture.session",
-    "rerail.capture.serving",
+    "rerail.launch.waiting",
     "rerail.capture.recorder",
     "rerail.proxy.server",
     "rerail.redact.apply",

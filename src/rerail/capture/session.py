@@ -1,16 +1,17 @@
 """One recording: a tape, a proxy and a command, from start to end.
 
 The tape exists before the command starts, so that a tape that cannot be written stops everything;
-the command starts before the event loop's half (`serving`) is loaded, so that both start up at the
-same time. A command that is over before it asks for anything never needs it.
+the command starts before what serves it is loaded (hence imports in functions), so that both start
+up at the same time. A command that is over before it asks for anything never needs it.
 """
 
 import secrets
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -20,12 +21,16 @@ from rerail.launch.child import Child, Ending, start
 from rerail.launch.command import find_program
 from rerail.launch.environment import child_environment, kept_bundle
 from rerail.proxy.certs import Authority, default_folder
-from rerail.proxy.handler import Listening
-from rerail.proxy.listeners import listener_at, loopback_listener
+from rerail.proxy.handler import Listening, Route, Session, Wire
+from rerail.proxy.listeners import allow_more_files, listener_at, loopback_listener
 from rerail.proxy.reach import UpstreamSettings
 from rerail.proxy.reverse import Origin, described
 from rerail.tape.records import Event
 
+if TYPE_CHECKING:
+    from rerail.proxy.upstream import Dialer
+
+DRAIN_SECONDS: Final = 2.0
 AT_ONCE_SECONDS: Final = 0.005
 """For so long a command may be over before anything is loaded to serve it."""
 
@@ -65,9 +70,7 @@ class _Recording:
         find_program(settings.command[0], settings.environment, settings.cwd)
         self._authority = Authority.open_or_create(default_folder(settings.environment))
         if settings.upstream.client_certificate is not None:
-            from rerail.proxy.upstream import Dialer
-
-            Dialer(settings.upstream)  # It says now what is wrong with the certificate.
+            _ = self._dialer  # It says now what is wrong with the certificate.
         self._token = secrets.token_urlsafe(18)
         with ExitStack() as where_it_fails:
             self._listeners = self._listen(where_it_fails)
@@ -107,18 +110,16 @@ class _Recording:
         return closing
 
     def _served(self, child: Child) -> Ending:
-        asked = [listener.fileno() for listener, _ in self._listeners]
-        if child.ends_within(AT_ONCE_SECONDS, unless=asked):
+        """Serve the command to its end; the event loop is loaded only now, beside the command."""
+        if child.ends_within(AT_ONCE_SECONDS, unless=self._ears()):
             return child.wait()
-        from rerail.capture.serving import serve
+        import asyncio
 
-        return serve(
-            child,
-            self._listeners,
-            recorder=self._recorder,
-            authority=self._authority,
-            upstream=self._settings.upstream,
-        )
+        return asyncio.run(self._serve(child))
+
+    def _ears(self) -> list[int]:
+        """Descriptors that can be read once something of the command spoke to us."""
+        return [listener.fileno() for listener, _ in self._listeners]
 
     def _described(self) -> Run:
         settings = self._settings
@@ -152,3 +153,48 @@ class _Recording:
         except RerailError as error:
             self._keeping.close(Ending(error.exit_code), f"it did not start: {error.what}")
             raise
+
+    async def _serve(self, child: Child) -> Ending:
+        import asyncio
+
+        from rerail.launch.waiting import end_of
+        from rerail.proxy.server import LOAD_SECONDS, ProxyServer
+
+        allow_more_files()
+        server = ProxyServer(self, self._authority)
+        for listener, listening in self._listeners:
+            await server.listen(listener, listening)
+        asyncio.get_running_loop().call_later(LOAD_SECONDS, _load)
+        ending = await end_of(child)
+        await self._drain()
+        await server.close()
+        return ending
+
+    async def _drain(self) -> None:
+        """Descendants of the command may still be talking: let what is open end, within a bound."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + DRAIN_SECONDS
+        while self._recorder.open and loop.time() < deadline:
+            await asyncio.sleep(0.01)
+
+    @cached_property
+    def _dialer(self) -> "Dialer":
+        from rerail.proxy.upstream import Dialer
+
+        return Dialer(self._settings.upstream)
+
+    # What the proxy asks for.
+
+    def session(self, route: Route, wire: Wire) -> Session:
+        from rerail.proxy.relay import Relay
+
+        return Relay(route, wire, self._recorder, self._dialer)
+
+    def missing(self, what: str, detail: str, process_id: int) -> None:
+        self._recorder.missing(what, detail, process_id)
+
+
+def _load() -> None:
+    import rerail.proxy.relay  # noqa: F401 - loaded while the command starts

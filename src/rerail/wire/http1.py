@@ -164,8 +164,12 @@ def content_length(head: Head) -> int | None:
     values = head.get_all(b"content-length")
     if not values:
         return None
-    value, *others = {part.strip() for value in values for part in value.split(b",")}
-    return int(value) if not others and value.isdigit() and len(value) < 19 else -1
+    value = values[0].strip()
+    if len(values) > 1 or b"," in value:
+        value, *others = {part.strip() for value in values for part in value.split(b",")}
+        if others:
+            return -1
+    return int(value) if value.isdigit() and len(value) < 19 else -1
 
 
 def head_end(data: bytes, start: int = 0) -> int:
