@@ -26,9 +26,9 @@ VERBS: Final = {
 }
 
 
-GARBAGE_LOOKED_FOR: Final = 10_000
-"""New objects after which Python looks for garbage: with its own 700 it looks a hundred times while
-modules are loaded, which stay."""
+GARBAGE_LOOKED_FOR: Final = (10_000, 20, 20)
+"""When Python looks for cycles of garbage. With its own 700 new objects it looks a hundred times
+while modules are loaded, which stay, and again and again through what waits for the disk."""
 
 
 class Verbs(click.Group):
@@ -75,7 +75,7 @@ def program(context: click.Context, debug: bool) -> None:
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    gc.set_threshold(GARBAGE_LOOKED_FOR)
+    gc.set_threshold(*GARBAGE_LOOKED_FOR)
     leave(run(sys.argv[1:]))
 
 
