@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rerail import __version__
-from rerail.capture.facts import machine_facts
 from rerail.capture.recorder import Recorder
 from rerail.clock import RunClock
 from rerail.errors import TapeWriteFailed
 from rerail.launch.child import Ending
+from rerail.launch.facts import machine_facts
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.tape.records import (
     Event,

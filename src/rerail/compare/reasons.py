@@ -43,8 +43,8 @@ def reasons(
 
 def _of_heads(entry: Entry, request: Request, head: HeadKey) -> list[str]:
     if head.strict != entry.head.strict:
-        differing = set(head.strict) ^ set(entry.head.strict)
-        return sorted({ignored(name) for name, _ in differing})
+        now, then = (set(key.strict) - set(key.loose) for key in (head, entry.head))
+        return sorted({ignored(name) for name, _ in now ^ then})
     recorded = entry.recorded.request.query
     if recorded != request.query and blank_text(recorded)[0] != blank_text(request.query)[0]:
         return [QUERY_ORDER]

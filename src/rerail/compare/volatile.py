@@ -13,6 +13,7 @@ from typing import Final, Literal
 from rerail.compare.paths import Path, parse_path, places
 from rerail.compare.values import ANYTHING, Value, show, value_digest
 from rerail.errors import UsageProblem
+from rerail.llm.calls import ModelCall
 
 _UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
@@ -173,6 +174,10 @@ class Rules:
             rows = tuple(rule for rule in TABLE if rule.api in ("", api))
             found = self._by_api[api] = rows + tuple(self._user)
         return found
+
+    def for_call(self, call: ModelCall | None) -> tuple[BodyRule, ...]:
+        """The body rules for a model call; None for a request that is none."""
+        return self.for_api(call.api if call else "")
 
     def listed(self) -> list[ListedRule]:
         """Every rule that could apply, each name once."""

@@ -5,7 +5,7 @@ refused, or, only when asked for, given the nearest recorded reply of its endpoi
 let through where it is a model call to a recorded model host (`live`). Nothing else ever leaves.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final, Literal
 
@@ -20,9 +20,12 @@ from rerail.llm.calls import ModelCall, model_call
 from rerail.llm.refusal import error_form, refusal
 from rerail.playback.answers import Answer, Continue, GoLive, Refused, Served, Stubbed
 from rerail.playback.conversation import NO_STATUS, Conversation, Heard, Say, Spoken
+from rerail.playback.echo import in_present_names
 from rerail.playback.failures import Failures
 from rerail.playback.ledger import Ledger
+from rerail.playback.likeness import likeness_of
 from rerail.playback.onward import CannotGoOn, Onward
+from rerail.playback.plan import Plan
 from rerail.playback.report import BoundByArrival, Divergence, OutOfOrder, Recording
 from rerail.playback.script import RecordedExchange, Script
 from rerail.playback.steps import StepCounter
@@ -42,7 +45,11 @@ _REASON_LIMIT: Final = 123
 
 
 class Player:
-    """One replay of one tape. Called from one event loop, in the order in which requests come."""
+    """One replay of one tape. Called from one event loop, in the order in which requests come.
+
+    `facts` are those of the machine now, `given` what the command was given (its arguments and
+    variables): see `rerail.compare.alike`.
+    """
 
     def __init__(
         self,
@@ -51,6 +58,8 @@ class Player:
         ignore: Iterable[str] = (),
         on_divergence: Policy = "stop",
         onward: Onward | None = None,
+        facts: Mapping[str, str] | None = None,
+        given: Iterable[str] = (),
     ) -> None:
         self.script = Script(tape)
         self.rules = Rules(ignore)
@@ -58,7 +67,10 @@ class Player:
         self._onward = onward
         self.ledger = Ledger()
         self.conversations: dict[int, Conversation] = {}
-        self._matcher = Matcher(self.script.recorded, self.rules)
+        self.likeness = likeness_of(
+            tape.run, self.rules, lasted=self.script.last_at, now=facts or {}, given=given
+        )
+        self._matcher = Matcher(self.script.recorded, self.rules, self.likeness)
         self._steps = StepCounter()
         self._model_hosts = self.script.model_hosts()
         self._failures = Failures(self.script)
@@ -184,7 +196,7 @@ class Player:
         self.ledger.rules[side.name] += 1
         if match is None:
             return Stubbed(number, side, stub_reply(side))
-        return Served(number, self.script.plan(match.recorded.exchange_id), match)
+        return Served(number, self._plan(number, match.recorded.exchange_id), match)
 
     def _serve(self, number: int, match: Match) -> Served:
         exchange_id = match.recorded.exchange_id
@@ -201,7 +213,13 @@ class Player:
             )
         attempt = self.script.exchanges[exchange_id].step
         step = self._steps.matched(attempt.step) if attempt else None
-        return Served(number, self.script.plan(exchange_id), match, step)
+        return Served(number, self._plan(number, exchange_id), match, step)
+
+    def _plan(self, number: int, exchange_id: int) -> Plan:
+        """The recorded reply, in the agent's own names where they differ."""
+        plan = self.script.plan(exchange_id)
+        renaming = self.likeness.renaming
+        return in_present_names(plan, renaming, lambda: self.ledger.echoed.add(number))
 
     def _missed(self, number: int, request: Request, miss: Miss, call: ModelCall | None) -> Answer:
         step = self._steps.missed(request) if call else None
@@ -212,7 +230,7 @@ class Player:
             return GoLive(number, divergence)
         if answered == "followed" and miss.nearest is not None:
             self._matcher.take(miss.nearest.exchange_id)
-            plan = self.script.plan(miss.nearest.exchange_id)
+            plan = self._plan(number, miss.nearest.exchange_id)
             return Served(number, plan, None, step, followed=True)
         text = f"it is not on the tape that is being replayed. {divergence.text}"
         reply = refusal(

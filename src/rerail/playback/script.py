@@ -6,6 +6,7 @@ Heads are read once, bodies when they are wanted.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from rerail.compare.body import READ_LIMIT
@@ -14,6 +15,7 @@ from rerail.compare.recorded import Recorded
 from rerail.compare.side_calls import SideCall, side_call
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.llm.steps import Attempt, steps
+from rerail.playback.likeness import said_by_origin
 from rerail.playback.plan import Plan, make_plan
 from rerail.tape.exchange import Exchange, joined
 from rerail.tape.reader import Tape
@@ -49,7 +51,7 @@ class Script:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         events = list(tape.events())
-        self._last_at = max((event.at for event in events), default=0)
+        self.last_at = max((event.at for event in events), default=0)
         self.failures = [event for event in events if isinstance(event, ConnectionFailed)]
         cut_short = {
             event.exchange_id
@@ -75,7 +77,7 @@ class Script:
     def plan(self, exchange_id: int) -> Plan:
         """What to send for a recorded request."""
         item = self.exchanges[exchange_id]
-        return make_plan(item.exchange, self.tape.blob_stream, lost_at=self._last_at)
+        return make_plan(item.exchange, self.tape.blob_stream, lost_at=self.last_at)
 
     def model_hosts(self) -> set[tuple[str, int]]:
         """Host and port of every origin that a model call went to."""
@@ -123,7 +125,8 @@ class Script:
             body_size=size,
             process_id=event.process_id,
         )
-        return Recorded(exchange.exchange_id, request, load, event.seq, _ended(exchange))
+        said = partial(said_by_origin, self.tape, exchange)
+        return Recorded(exchange.exchange_id, request, load, event.seq, _ended(exchange), said)
 
 
 def _ended(exchange: Exchange) -> int:

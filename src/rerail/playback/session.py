@@ -12,6 +12,7 @@ from rerail.clock import RunClock
 from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.environment import child_environment, kept_bundle
+from rerail.launch.facts import machine_facts
 from rerail.launch.waiting import end_of
 from rerail.playback.hold import Hold
 from rerail.playback.onward import Onward
@@ -120,14 +121,18 @@ class _Replaying:
         self._known = settings.trusted or is_known(tape.run, settings.environment)
         if not self._known:
             leave_nothing_to(tape.run, settings.command, settings.changed)
+        self._redactor = Redactor.create(
+            key=secrets.token_bytes(32), secrets=secrets_in(settings.environment)
+        )
+        self._command = settings.command or list(map(text_to_wire, tape.run.argv))
+        self._cwd = _folder(tape.run, known=self._known)
         self._player = Player(
             tape,
             ignore=settings.ignore,
             on_divergence=settings.on_divergence,
             onward=settings.onward,
-        )
-        self._redactor = Redactor.create(
-            key=secrets.token_bytes(32), secrets=secrets_in(settings.environment)
+            facts=machine_facts(self._cwd, settings.environment) if tape.run.facts else None,
+            given=[*self._command, *settings.changed.values()],
         )
         self._record = record() if record else None
         self._stage = Stage(
@@ -138,8 +143,6 @@ class _Replaying:
             live=settings.live,
             hold=settings.hold,
         )
-        self._command = settings.command or list(map(text_to_wire, tape.run.argv))
-        self._cwd = _folder(tape.run, known=self._known)
         self._reverse = recorded(tape.run.capture)
         self._listening = [
             Listening(token=self._token, others=self._reverse),

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from rerail import __version__
+from rerail.compare.alike import EXPLAINED as OF_IDS
+from rerail.compare.facts import EXPLAINED as OF_FACTS
 from rerail.compare.reasons import EXPLAINED
 from rerail.compare.side_calls import TABLE as SIDE_CALLS
 from rerail.playback.player import Player, describe
@@ -10,6 +12,7 @@ from rerail.playback.report import (
     Containment,
     Counts,
     End,
+    RenamedId,
     Report,
     RuleUse,
     TapeNamed,
@@ -56,6 +59,8 @@ def make_report(
         divergence=ledger.divergences[0] if ledger.divergences else None,
         later_divergences=ledger.divergences[1:],
         rules=_rules(player),
+        renamed=_renamed(player),
+        renamed_in_replies=sorted(ledger.echoed),
         out_of_order=ledger.out_of_order,
         bound_by_arrival=ledger.bound_by_arrival,
         unused=_unused(player),
@@ -126,7 +131,7 @@ def _rules(player: Player) -> list[RuleUse]:
     used = player.ledger.rules
     listed = [
         RuleUse(name=name, reason=reason, source="built in", used=used[name])
-        for name, reason in EXPLAINED.items()
+        for name, reason in {**EXPLAINED, **OF_IDS, **OF_FACTS}.items()
     ]
     listed += [
         RuleUse(name=rule.name, reason=rule.reason, source=rule.source, used=used[rule.name])
@@ -137,6 +142,14 @@ def _rules(player: Player) -> list[RuleUse]:
         for row in SIDE_CALLS
     ]
     return [rule for rule in listed if rule.used or rule.source == "user"]
+
+
+def _renamed(player: Player) -> list[RenamedId]:
+    likeness = player.likeness
+    return [
+        RenamedId(recorded=old, now=new, requests=likeness.used[old])
+        for old, new in likeness.renaming.renamed.items()
+    ]
 
 
 def _unused(player: Player) -> list[Unused]:
