@@ -1,0 +1,87 @@
+"""Another run of an agent that no hook reaches: its own identifiers, another day, another home."""
+
+import json
+import secrets
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from rerail.testing.ca import CertificateAuthority
+from rerail.testing.connection import Connection, Request
+from rerail.testing.origin import Origin
+from rerail.testing.replies import document, serve
+from tests.journeys.rail import AGENTS, Rail, Recorded
+
+pytestmark = pytest.mark.journey
+
+MODEL, ANALYTICS = "api.openai.com", "us.i.posthog.com"
+SCHEMA = Path(__file__).parents[2] / "spec" / "replay-report.schema.json"
+WEST, EAST = {"TZ": "WEST12"}, {"TZ": "EAST-14"}
+"""Time zones between which it is never the same day."""
+
+
+def echoing(connection: Connection, request: Request) -> None:
+    """What the agent called itself, an identifier of the server's own, and something said."""
+    asked = json.loads(request.read())
+    value = {
+        "id": f"resp_{secrets.token_hex(12)}",
+        "user": asked.get("user"),
+        "call": asked.get("call"),
+        "said": f"I say {secrets.token_hex(4)}.",
+    }
+    document(value)(connection, request)
+
+
+@pytest.fixture
+def origins(
+    rail: Rail, start_origin: Callable[..., Origin], authority: CertificateAuthority
+) -> None:
+    for name in (MODEL, ANALYTICS):
+        rail.resolve(name, start_origin(serve(echoing), tls=authority.leaf(name)))
+
+
+def command(count: int) -> list[str]:
+    """The agent in Python's isolated mode, which no hook of ours reaches."""
+    agent = str(AGENTS / "anew.py")
+    return [sys.executable, "-I", agent, f"https://{MODEL}", f"https://{ANALYTICS}", str(count)]
+
+
+def record(rail: Rail) -> Recorded:
+    recorded = rail.record(*command(1), environment=WEST)
+    assert recorded.status == 0, recorded.said + recorded.text
+    rail.stop_origins()
+    return recorded
+
+
+@pytest.mark.usefixtures("origins")
+def test_another_run_is_followed_under_rules_that_the_report_names(rail: Rail) -> None:
+    recorded = record(rail)
+    home = rail.folder / "another home"
+    home.mkdir()
+    replayed = rail.replay(recorded.tape, *command(2), environment={**EAST, "HOME": str(home)})
+    assert replayed.green, replayed.said + replayed.text
+    assert replayed.output == recorded.output
+    report = replayed.report
+    jsonschema.validate(report, json.loads(SCHEMA.read_bytes()))
+    used = {rule["name"]: rule["used"] for rule in report["rules"]}
+    assert used == {"renamed ids": 3, "fact: date": 3, "fact: home": 3, "posthog analytics": 6}
+    assert report["counts"]["equivalent"] == 3
+    assert report["counts"]["side_calls"] == 6
+    assert len(report["renamed"]) == 7, "the session, and a message and a call for each turn"
+    assert max(pair["requests"] for pair in report["renamed"]) == 3
+    assert "7 identifiers made up anew" in replayed.said
+    assert rail.reached == 0
+
+
+@pytest.mark.usefixtures("origins")
+def test_a_tape_without_facts_does_not_know_that_the_day_differs(rail: Rail) -> None:
+    recorded = rail.record(*command(0), options=["--no-facts"], environment=WEST)
+    rail.stop_origins()
+    assert rail.replay(recorded.tape, environment=WEST).green
+    replayed = rail.replay(recorded.tape, environment=EAST)
+    assert replayed.status == 1
+    (difference,) = replayed.report["divergence"]["differences"]
+    assert difference["path"] == "messages[0].content"
