@@ -16,7 +16,7 @@ from rerail.cli.facts import (
     words,
 )
 from rerail.cli.outline import Outline
-from rerail.cli.rows import Row, row_values, rows
+from rerail.cli.rows import Row, row_values, rows, step_text
 from rerail.cli.texts import (
     duration,
     for_person,
@@ -128,7 +128,7 @@ def _times(text: str, times: int) -> str:
 
 
 def _counts(outline: Outline) -> str:
-    steps = len({attempt.step for attempt in outline.steps.values()})
+    steps = len({step for attempt in outline.steps.values() for step in attempt.steps})
     return ", ".join(
         (
             quantity(outline.events, "event"),
@@ -147,7 +147,7 @@ def _size(size: int) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    step = f"s{row.step}" + (f" try {row.attempt}" if row.attempt > 1 else "") if row.step else ""
+    step = step_text(row) + (f" try {row.attempt}" if row.attempt > 1 else "")
     return (
         f"r{row.exchange}",
         step,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rerail.errors import NotOnTape, RerailError, TapeAltered
+from rerail.llm.endings import whole_replies
 from rerail.llm.steps import Attempt, steps
 from rerail.tape import form
 from rerail.tape.exchange import Exchange, joined
@@ -33,6 +34,7 @@ _FRAMES_MISSED: Final = 16
 class Outline:
     """What is on a tape.
 
+    `whole` are the exchanges whose agent left after the reply's last event: nothing is missing.
     `state` is None where the damage hides how the run ended. `tape_id` is empty for a tape that is
     still growing, and where damage keeps it from being worked out. `last_at` is the time of the
     last event (nanoseconds since the run began).
@@ -47,6 +49,7 @@ class Outline:
     last_at: int = 0
     exchanges: list[Exchange] = field(default_factory=list)
     steps: dict[int, Attempt] = field(default_factory=dict)
+    whole: frozenset[int] = frozenset()
     processes: dict[int, tuple[ProcessStarted | None, ProcessEnded | None]] = field(
         default_factory=dict
     )
@@ -62,8 +65,8 @@ class Outline:
         return next(found, None)
 
     def of_step(self, step: int) -> list[Exchange]:
-        """The exchanges of a step: the attempts of one model call, in order."""
-        numbers = {number for number, attempt in self.steps.items() if attempt.step == step}
+        """The exchanges of a step: the attempts of one model call in order, or its WebSocket."""
+        numbers = {number for number, attempt in self.steps.items() if step in attempt.steps}
         return [item for item in self.exchanges if item.exchange_id in numbers]
 
 
@@ -77,7 +80,8 @@ def read_outline(tape: Tape) -> Outline:
     outline.exchanges = [
         item for item in joined(events, outline.unfinished) if item.request is not None
     ]
-    outline.steps = steps(outline.exchanges)
+    outline.whole = whole_replies(outline.exchanges, tape.blob)
+    outline.steps = steps(outline.exchanges, tape.blob, outline.whole)
     for event in events:
         _take(outline, event)
     _take_state(outline, tape)

@@ -1,6 +1,7 @@
 """By which named rules two requests are equal that are not byte for byte the same."""
 
 from rerail.compare.canon import BodyKey, HeadKey, Request
+from rerail.compare.keepalive import RULE as KEEPALIVE
 from rerail.compare.recorded import Entry
 from rerail.compare.redacted import blank_text
 from rerail.compare.volatile import ignored
@@ -21,6 +22,7 @@ EXPLAINED = {
     "json spelling": "the body is the same JSON value: key order, white space or escapes differ",
     "form order": "the body has the same form fields in another order",
     "multipart boundary": "the body has the same parts under another boundary",
+    KEEPALIVE: "a message by which a WebSocket is kept open: they go by a timer",
     "side call": "a client's own call (telemetry, lists): answered by its endpoint alone",
 }
 """What each rule that is no row of a table means, for the report."""

@@ -95,6 +95,20 @@ TABLE: Final = (
         "Codex puts the id of its turn into the item",
     ),
     _row(
+        "codex item metadata",
+        "openai.responses",
+        "input[*].internal_chat_message_metadata_passthrough.create_time",
+        "",
+        "Codex puts the time at which it made an item into the item",
+    ),
+    _row(
+        "codex item metadata",
+        "openai.responses",
+        "input[*].internal_chat_message_metadata_passthrough.turn_id",
+        "",
+        "Codex puts the id of its turn into the item",
+    ),
+    _row(
         "codex client metadata",
         "openai.responses",
         "client_metadata",
@@ -112,7 +126,21 @@ TABLE: Final = (
         "codex wall time",
         "openai.responses",
         "input[*].output",
-        r"\bWall time: [0-9.]+ seconds\b",
+        r"\bWall time:? [0-9.]+ seconds\b",
+        "Codex writes how long a tool ran into its output",
+    ),
+    _row(
+        "codex chunk id",
+        "openai.responses",
+        "input[*].output[*].text",
+        r"\bChunk ID: [0-9a-f]{6}\b",
+        "Codex gives each piece of a tool's output a random id",
+    ),
+    _row(
+        "codex wall time",
+        "openai.responses",
+        "input[*].output[*].text",
+        r"\bWall time:? [0-9.]+ seconds\b",
         "Codex writes how long a tool ran into its output",
     ),
 )

@@ -166,6 +166,14 @@ def _lookup(host: str, path: str, websocket: bool, versioned: bool) -> ModelCall
     return None
 
 
+def tells_turns(api: str) -> bool:
+    """Whether the agent's messages on an API's WebSocket say when the model is to generate.
+
+    On the realtime API it may also begin by itself, when it hears that the speaker has ended.
+    """
+    return api == "openai.responses"
+
+
 def is_turn(api: str, message: bytes) -> bool:
     """Whether a message of the agent on an API's WebSocket makes the model generate.
 

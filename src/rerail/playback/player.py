@@ -16,7 +16,7 @@ from rerail.compare.recorded import Match
 from rerail.compare.side_calls import SideCall, side_call, stub_reply
 from rerail.compare.volatile import Rules
 from rerail.errors import NotOnTape, RerailError, TapeAltered
-from rerail.llm.calls import ModelCall, model_call
+from rerail.llm.calls import ModelCall, is_turn, model_call
 from rerail.llm.refusal import error_form, refusal
 from rerail.playback.answers import Answer, Continue, GoLive, Refused, Served, Stubbed
 from rerail.playback.conversation import NO_STATUS, Conversation, Heard, Say, Spoken
@@ -154,10 +154,16 @@ class Player:
             self.damaged(served, error)
             return Heard((Say("close", code=INTERNAL_ERROR, reason=_close_reason(error.what)),))
         self.ledger.rules.update(heard.rules)
+        if heard.rules and self.ledger.answered[served.request] == "exact":
+            self.ledger.answered[served.request] = "equivalent"
+        if heard.turn:
+            self.ledger.turns.add(heard.turn)
+            self._steps.matched(self.script.turns[heard.turn])
         if heard.miss is None:
             return heard
+        step = self._step_of_message(served, heard.miss)
         divergence = self._diverged(
-            served.request, heard.miss, served.step, message=conversation.messages_heard
+            served.request, heard.miss, step, message=conversation.messages_heard
         )
         self.ledger.answered[served.request] = "refused"
         close = Say("close", code=POLICY_VIOLATION, reason=_close_reason(divergence.text))
@@ -183,7 +189,8 @@ class Player:
                 item.exchange.websocket,
                 self.script.tape.blob,
                 self.rules,
-                item.step.call if item.step else None,
+                item.call,
+                self.likeness,
             )
             self.conversations[served.request] = found
         return found
@@ -212,8 +219,15 @@ class Player:
                 OutOfOrder(request=number, exchange=exchange_id, before=match.passed_over)
             )
         attempt = self.script.exchanges[exchange_id].step
-        step = self._steps.matched(attempt.step) if attempt else None
+        step = self._steps.matched(attempt.step) if attempt and not attempt.turns else None
         return Served(number, self._plan(number, exchange_id), match, step)
+
+    def _step_of_message(self, served: Served, miss: Miss) -> int | None:
+        """The number of the model call that a message would have been."""
+        item = self.script.exchanges[served.plan.exchange_id]
+        if item.call is None or not is_turn(item.call.api, miss.request.body or b""):
+            return served.step
+        return self._steps.missed(miss.request)
 
     def _plan(self, number: int, exchange_id: int) -> Plan:
         """The recorded reply, in the agent's own names where they differ."""

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from rerail.compare.body import READ_LIMIT
 from rerail.compare.canon import NO_BODY, Request
 from rerail.compare.recorded import Recorded
 from rerail.compare.side_calls import SideCall, side_call
 from rerail.errors import NotOnTape, TapeAltered
+from rerail.llm.calls import ModelCall, model_call
+from rerail.llm.endings import whole_replies
 from rerail.llm.steps import Attempt, steps
 from rerail.playback.likeness import said_by_origin
 from rerail.playback.plan import Plan, make_plan
@@ -29,8 +33,9 @@ _NEVER: Final = 1 << 62
 class RecordedExchange:
     """One recorded exchange, with what its request is.
 
-    `step` is set for a model call, `side` for a side call. `early`: the origin answered and the
-    request was never completed, so the reply belongs to the head alone.
+    `call` says what a request to a model's API asks, `step` is set where the model generated: a
+    WebSocket may have none, or many. `side` is set for a side call. `early`: the origin answered
+    and the request was never completed, so the reply belongs to the head alone.
     """
 
     exchange: Exchange
@@ -38,6 +43,7 @@ class RecordedExchange:
     step: Attempt | None
     side: SideCall | None
     early: bool = False
+    call: ModelCall | None = None
 
     @property
     def event(self) -> int:
@@ -59,7 +65,9 @@ class Script:
             if isinstance(event, HttpRequestBody) and event.ended != "complete"
         }
         found = [item for item in joined(events, tape.unfinished()) if item.request is not None]
-        self._steps = steps(found)
+        self._whole = whole_replies(found, tape.blob)
+        self._steps = steps(found, tape.blob, self._whole)
+        self.turns = {turn.event: turn.step for it in self._steps.values() for turn in it.turns}
         self.exchanges = {
             item.exchange_id: self._read(item, item.exchange_id in cut_short) for item in found
         }
@@ -72,16 +80,18 @@ class Script:
     @property
     def step_count(self) -> int:
         """How many model calls the recording has; attempts of one are one."""
-        return len({attempt.step for attempt in self._steps.values()})
+        return len({step for attempt in self._steps.values() for step in attempt.steps})
 
     def plan(self, exchange_id: int) -> Plan:
         """What to send for a recorded request."""
         item = self.exchanges[exchange_id]
-        return make_plan(item.exchange, self.tape.blob_stream, lost_at=self.last_at)
+        plan = make_plan(item.exchange, self.tape.blob_stream, lost_at=self.last_at)
+        # The agent went away after the last event; if it does not, it is owed the end.
+        return replace(plan, ended="complete") if exchange_id in self._whole else plan
 
     def model_hosts(self) -> set[tuple[str, int]]:
         """Host and port of every origin that a model call went to."""
-        asked = (item.recorded.request for item in self.exchanges.values() if item.step)
+        asked = (item.recorded.request for item in self.exchanges.values() if item.call)
         return {(request.host, request.port) for request in asked}
 
     def _read(self, exchange: Exchange, cut_short: bool) -> RecordedExchange:
@@ -93,6 +103,7 @@ class Script:
             self._steps.get(exchange.exchange_id),
             side_call(request.method, request.host.lower(), request.path),
             early=cut_short and exchange.reply is not None,
+            call=model_call(request.method, request.host.lower(), request.target, request.headers),
         )
 
     def _recorded(self, exchange: Exchange) -> Recorded:

@@ -7,6 +7,8 @@ from rerail.compare.alike import EXPLAINED as OF_IDS
 from rerail.compare.facts import EXPLAINED as OF_FACTS
 from rerail.compare.reasons import EXPLAINED
 from rerail.compare.side_calls import TABLE as SIDE_CALLS
+from rerail.llm.steps import Attempt
+from rerail.playback.ledger import Ledger
 from rerail.playback.player import Player, describe
 from rerail.playback.report import (
     Containment,
@@ -72,14 +74,15 @@ def _facts(player: Player, ended: End, containment: Containment) -> Facts:
     script, ledger = player.script, player.ledger
     counted = [item for item in script.exchanges.values() if item.side is None]
     unused = _not_used(player)
-    steps = {item.step.step for item in unused if item.step}
+    matched_steps = _matched_steps(player)
+    steps = {step for item in unused if item.step for step in _steps_left(item.step, ledger)}
     matched = [script.exchanges[number] for number in ledger.matched]
     recorded = script.tape.ended
     return Facts(
         recorded=len(counted),
         recorded_model_calls=script.step_count,
         matched=len(matched),
-        matched_model_calls=len({item.step.step for item in matched if item.step}),
+        matched_model_calls=len(matched_steps),
         refused=ledger.numbers("refused"),
         followed=ledger.numbers("followed"),
         live=ledger.numbers("live"),
@@ -89,6 +92,21 @@ def _facts(player: Player, ended: End, containment: Containment) -> Facts:
         recorded_end=End(status=recorded.status, signal=recorded.signal) if recorded else None,
         containment=containment,
     )
+
+
+def _matched_steps(player: Player) -> set[int]:
+    """The recorded model calls that were matched; of a WebSocket, the turns that came."""
+    ledger, script = player.ledger, player.script
+    attempts = [script.exchanges[number].step for number in ledger.matched]
+    whole = {attempt.step for attempt in attempts if attempt and not attempt.turns}
+    return whole | {script.turns[event] for event in ledger.turns}
+
+
+def _steps_left(attempt: Attempt, ledger: Ledger) -> list[int]:
+    """The steps of an exchange that was not used, or of a WebSocket not to its end."""
+    if not attempt.turns:
+        return [attempt.step]
+    return [turn.step for turn in attempt.turns if turn.event not in ledger.turns]
 
 
 def _not_used(player: Player) -> list[RecordedExchange]:
