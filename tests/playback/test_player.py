@@ -135,7 +135,7 @@ def test_side_calls_are_answered_by_endpoint_and_counted_apart(tape_maker: Maker
     assert player.ledger.numbers("side call") == [1, 2]
 
 
-def test_a_side_call_that_was_never_recorded_gets_a_stub_or_a_refusal(
+def test_a_side_call_that_was_never_recorded_gets_a_stub_and_is_no_divergence(
     tape_maker: Maker, ask: Ask
 ) -> None:
     maker = tape_maker()
@@ -144,7 +144,11 @@ def test_a_side_call_that_was_never_recorded_gets_a_stub_or_a_refusal(
     stubbed = player.answer(ask({"span": 1}, target="/v1/traces/ingest"))
     assert isinstance(stubbed, Stubbed)
     assert stubbed.reply.startswith(b"HTTP/1.1 204 ")
-    assert isinstance(player.answer(ask(method="GET", target="/v1/models")), Refused)
+    listed = player.answer(ask(method="GET", target="/v1/models"))
+    assert isinstance(listed, Stubbed)
+    assert listed.reply.startswith(b"HTTP/1.1 404 "), "a list is not made up"
+    assert player.ledger.divergences == []
+    assert player.ledger.numbers("side call") == [1, 2]
 
 
 def test_what_is_noted_is_kept_for_the_report(tape_maker: Maker, ask: Ask) -> None:

@@ -83,9 +83,7 @@ class Player:
         host = canonical_host(request.host)
         side = side_call(request.method, host, request.path)
         if side is not None:
-            answered = self._answer_side(number, request, side)
-            if answered is not None:
-                return answered
+            return self._answer_side(number, request, side)
         outcome = self._matcher.match(request)
         if isinstance(outcome, Match) and not self._is_past(outcome):
             return self._serve(number, outcome)
@@ -195,10 +193,8 @@ class Player:
             self.conversations[served.request] = found
         return found
 
-    def _answer_side(self, number: int, request: Request, side: SideCall) -> Answer | None:
+    def _answer_side(self, number: int, request: Request, side: SideCall) -> Answer:
         match = self._matcher.match_endpoint(request)
-        if match is None and not side.stub:
-            return None
         self.ledger.answered[number] = "side call"
         self.ledger.rules[side.name] += 1
         if match is None:
