@@ -64,7 +64,7 @@ def _uncoded(
     used()
     assert plan.head is not None
     data = _without_coding(plan.head.data, len(body))
-    whole = Content(lambda: iter((body,)), trailers=content.trailers)
+    whole = Content(len(body), lambda: iter((body,)), trailers=content.trailers)
     return replace(plan, head=Piece(plan.head.at, data), content=whole)
 
 
