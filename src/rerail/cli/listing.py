@@ -128,7 +128,7 @@ def _times(text: str, times: int) -> str:
 
 
 def _counts(outline: Outline) -> str:
-    steps = len({step for attempt in outline.steps.values() for step in attempt.steps})
+    steps = outline.calls.count - len(outline.calls.aside)
     return ", ".join(
         (
             quantity(outline.events, "event"),

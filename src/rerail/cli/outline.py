@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rerail.errors import NotOnTape, RerailError, TapeAltered
-from rerail.llm.endings import whole_replies
-from rerail.llm.steps import Attempt, steps
+from rerail.llm.numbered import ModelCalls, model_calls
+from rerail.llm.steps import Attempt
 from rerail.tape import form
 from rerail.tape.exchange import Exchange, joined
 from rerail.tape.reader import State, Tape, UnfinishedBody
@@ -34,7 +34,6 @@ _FRAMES_MISSED: Final = 16
 class Outline:
     """What is on a tape.
 
-    `whole` are the exchanges whose agent left after the reply's last event: nothing is missing.
     `state` is None where the damage hides how the run ended. `tape_id` is empty for a tape that is
     still growing, and where damage keeps it from being worked out. `last_at` is the time of the
     last event (nanoseconds since the run began).
@@ -48,8 +47,7 @@ class Outline:
     events: int = 0
     last_at: int = 0
     exchanges: list[Exchange] = field(default_factory=list)
-    steps: dict[int, Attempt] = field(default_factory=dict)
-    whole: frozenset[int] = frozenset()
+    calls: ModelCalls = field(default_factory=ModelCalls)
     processes: dict[int, tuple[ProcessStarted | None, ProcessEnded | None]] = field(
         default_factory=dict
     )
@@ -58,6 +56,11 @@ class Outline:
     tunnels: list[tuple[TunnelOpened, TunnelClosed | None]] = field(default_factory=list)
     unfinished: list[UnfinishedBody] = field(default_factory=list)
     damage: list[RerailError] = field(default_factory=list)
+
+    @property
+    def steps(self) -> dict[int, Attempt]:
+        """The main model calls, by exchange id."""
+        return self.calls.steps
 
     def exchange(self, exchange_id: int) -> Exchange | None:
         """The exchange of that number, if its events can be read."""
@@ -80,8 +83,7 @@ def read_outline(tape: Tape) -> Outline:
     outline.exchanges = [
         item for item in joined(events, outline.unfinished) if item.request is not None
     ]
-    outline.whole = whole_replies(outline.exchanges, tape.blob)
-    outline.steps = steps(outline.exchanges, tape.blob, outline.whole)
+    outline.calls = model_calls(tape, outline.exchanges)
     for event in events:
         _take(outline, event)
     _take_state(outline, tape)

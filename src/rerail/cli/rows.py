@@ -19,7 +19,8 @@ class Row:
     """One exchange in one line.
 
     `step`, `last_step` and `attempt` are 0 for what is no model call; the last step is another than
-    the first on a WebSocket with several turns. Sizes are bytes on the wire, content
+    the first on a WebSocket with several turns. `lane` names a model call beside the main ones,
+    which is no step. Sizes are bytes on the wire, content
     codings kept; times are nanoseconds, `start_ns` since the run began, `took_ns` from the request
     to the end (None where there is no end).
     """
@@ -28,6 +29,7 @@ class Row:
     event: int
     step: int
     last_step: int
+    lane: str
     attempt: int
     api: str
     process: int
@@ -51,7 +53,8 @@ class Row:
 def rows(outline: Outline, *, steps_only: bool = False) -> Iterator[Row]:
     """One row for each exchange, in the order of their requests."""
     for exchange in outline.exchanges:
-        if not steps_only or exchange.exchange_id in outline.steps:
+        number = exchange.exchange_id
+        if not steps_only or number in outline.steps or number in outline.calls.aside:
             yield row_of(outline, exchange)
 
 
@@ -68,14 +71,15 @@ def row_of(outline: Outline, exchange: Exchange) -> Row:
         event=event.seq,
         step=attempt.step if attempt else 0,
         last_step=attempt.steps[-1] if attempt else 0,
+        lane=outline.calls.aside.get(exchange.exchange_id, ""),
         attempt=attempt.attempt if attempt else 0,
         api=attempt.call.api if attempt else "",
         process=event.process_id,
         method=request.method,
         url=request.url,
-        outcome=outcome(exchange, whole=exchange.exchange_id in outline.whole),
+        outcome=outcome(exchange, whole=exchange.exchange_id in outline.calls.whole),
         status=reply_status(exchange),
-        complete=_is_complete(exchange) or exchange.exchange_id in outline.whole,
+        complete=_is_complete(exchange) or exchange.exchange_id in outline.calls.whole,
         request_size=_sent_size(exchange),
         reply_size=reply_size,
         chunks=chunks,
@@ -85,9 +89,9 @@ def row_of(outline: Outline, exchange: Exchange) -> Row:
 
 
 def step_text(row: Row) -> str:
-    """`s4`; of a WebSocket with several turns `s4-s7`; nothing for what is no model call."""
+    """`s4`; of a WebSocket with several turns `s4-s7`; beside the main ones its lane's name."""
     last = f"-s{row.last_step}" if row.last_step > row.step else ""
-    return f"s{row.step}{last}" if row.step else ""
+    return f"s{row.step}{last}" if row.step else row.lane
 
 
 def reply_status(exchange: Exchange) -> int:
@@ -171,6 +175,6 @@ def _ended_at(exchange: Exchange) -> int | None:
 def row_values(row: Row) -> dict[str, Any]:
     """A row as JSON values."""
     values = {name: getattr(row, name) for name in Row.__slots__}
-    for name in ("step", "last_step", "attempt", "api", "status"):
+    for name in ("step", "last_step", "lane", "attempt", "api", "status"):
         values[name] = values[name] or None
     return values

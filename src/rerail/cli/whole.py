@@ -41,7 +41,7 @@ class Page:
     def exchange(self, exchange: Exchange) -> None:
         """Print an exchange whole."""
         row = row_of(self._outline, exchange)
-        step = f"  {step_text(row)}" if row.step else ""
+        step = f"  {step_text(row)}" if step_text(row) else ""
         _title(f"r{row.exchange}{step}  {row.method} {row.url}")
         took = "" if row.took_ns is None else f", took {duration(row.took_ns)}"
         say(one_line(f"{row.outcome}; began at +{duration(row.start_ns)}{took}"))

@@ -232,7 +232,7 @@ class Player:
         return in_present_names(plan, renaming, lambda: self.ledger.echoed.add(number))
 
     def _missed(self, number: int, request: Request, miss: Miss, call: ModelCall | None) -> Answer:
-        step = self._steps.missed(request) if call else None
+        step = self._steps.missed(request) if call and not self._is_aside(miss) else None
         answered = self._policy_for(request, miss, call)
         self.ledger.answered[number] = answered
         divergence = self._diverged(number, miss, step, answered=answered)
@@ -250,6 +250,11 @@ class Player:
             method=request.method,
         )
         return Refused(number, divergence, reply)
+
+    def _is_aside(self, miss: Miss) -> bool:
+        """Whether a call that was missed is most like one beside the main ones."""
+        near = self.script.exchanges[miss.nearest.exchange_id] if miss.nearest else None
+        return near is not None and bool(near.lane)
 
     def _is_past(self, match: Match) -> bool:
         """Whether a recorded model call lies behind the point where a rewind goes on live."""
@@ -351,6 +356,7 @@ def describe(item: RecordedExchange) -> Recording:
         url=request.url,
         step=item.step.step if item.step else None,
         attempt=item.step.attempt if item.step else 1,
+        lane=item.lane,
     )
 
 

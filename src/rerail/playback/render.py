@@ -160,7 +160,8 @@ def _unused(unused: list[Unused]) -> Iterator[str]:
 def _recording(recording: Recording) -> str:
     step = "" if recording.step is None else f", s{recording.step}"
     attempt = "" if recording.attempt == 1 else f", attempt {recording.attempt}"
-    where = f"e{recording.event}{step}{attempt}"
+    lane = f", {recording.lane}" if recording.lane else ""
+    where = f"e{recording.event}{step}{attempt}{lane}"
     return f"r{recording.exchange} ({where}) {recording.method} {recording.url}"
 
 

@@ -115,6 +115,9 @@ class Recording(Struct, frozen=True, kw_only=True):
     url: str
     step: Annotated[int | None, _says("the number of the model call: s4 is 4")] = None
     attempt: Annotated[int, _says("which attempt at that model call")] = 1
+    lane: Annotated[
+        str, _says("of a model call beside the main ones, which is no step: `title`, `summary` …")
+    ] = ""
 
 
 class Divergence(Struct, frozen=True, kw_only=True):

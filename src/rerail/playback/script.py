@@ -17,8 +17,8 @@ from rerail.compare.recorded import Recorded
 from rerail.compare.side_calls import SideCall, side_call
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.llm.calls import ModelCall, model_call
-from rerail.llm.endings import whole_replies
-from rerail.llm.steps import Attempt, steps
+from rerail.llm.numbered import model_calls
+from rerail.llm.steps import Attempt
 from rerail.playback.likeness import said_by_origin
 from rerail.playback.plan import Plan, make_plan
 from rerail.tape.exchange import Exchange, joined
@@ -34,8 +34,9 @@ class RecordedExchange:
     """One recorded exchange, with what its request is.
 
     `call` says what a request to a model's API asks, `step` is set where the model generated: a
-    WebSocket may have none, or many. `side` is set for a side call. `early`: the origin answered
-    and the request was never completed, so the reply belongs to the head alone.
+    WebSocket may have none, or many. `lane` names a model call beside the main ones, which is no
+    step. `side` is set for a side call. `early`: the origin answered and the request was never
+    completed, so the reply belongs to the head alone.
     """
 
     exchange: Exchange
@@ -44,6 +45,7 @@ class RecordedExchange:
     side: SideCall | None
     early: bool = False
     call: ModelCall | None = None
+    lane: str = ""
 
     @property
     def event(self) -> int:
@@ -65,9 +67,9 @@ class Script:
             if isinstance(event, HttpRequestBody) and event.ended != "complete"
         }
         found = [item for item in joined(events, tape.unfinished()) if item.request is not None]
-        self._whole = whole_replies(found, tape.blob)
-        self._steps = steps(found, tape.blob, self._whole)
-        self.turns = {turn.event: turn.step for it in self._steps.values() for turn in it.turns}
+        self.calls = model_calls(tape, found)
+        attempts = self.calls.steps.values()
+        self.turns = {turn.event: turn.step for attempt in attempts for turn in attempt.turns}
         self.exchanges = {
             item.exchange_id: self._read(item, item.exchange_id in cut_short) for item in found
         }
@@ -78,16 +80,16 @@ class Script:
         return [item.recorded for item in self.exchanges.values()]
 
     @property
-    def step_count(self) -> int:
+    def call_count(self) -> int:
         """How many model calls the recording has; attempts of one are one."""
-        return len({step for attempt in self._steps.values() for step in attempt.steps})
+        return self.calls.count
 
     def plan(self, exchange_id: int) -> Plan:
         """What to send for a recorded request."""
         item = self.exchanges[exchange_id]
         plan = make_plan(item.exchange, self.tape.blob_stream, lost_at=self.last_at)
         # The agent went away after the last event; if it does not, it is owed the end.
-        return replace(plan, ended="complete") if exchange_id in self._whole else plan
+        return replace(plan, ended="complete") if exchange_id in self.calls.whole else plan
 
     def model_hosts(self) -> set[tuple[str, int]]:
         """Host and port of every origin that a model call went to."""
@@ -100,10 +102,11 @@ class Script:
         return RecordedExchange(
             exchange,
             recorded,
-            self._steps.get(exchange.exchange_id),
+            self.calls.steps.get(exchange.exchange_id),
             side_call(request.method, request.host.lower(), request.path),
             early=cut_short and exchange.reply is not None,
             call=model_call(request.method, request.host.lower(), request.target, request.headers),
+            lane=self.calls.aside.get(exchange.exchange_id, ""),
         )
 
     def _recorded(self, exchange: Exchange) -> Recorded:

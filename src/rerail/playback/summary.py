@@ -80,13 +80,14 @@ def _facts(player: Player, ended: End, containment: Containment) -> Facts:
     recorded = script.tape.ended
     return Facts(
         recorded=len(counted),
-        recorded_model_calls=script.step_count,
+        recorded_model_calls=script.call_count,
         matched=len(matched),
-        matched_model_calls=len(matched_steps),
+        matched_model_calls=len(matched_steps) + sum(bool(item.lane) for item in matched),
         refused=ledger.numbers("refused"),
         followed=ledger.numbers("followed"),
         live=ledger.numbers("live"),
         unused_steps=sorted(steps),
+        unused_aside=[item.exchange.exchange_id for item in unused if item.lane],
         unused_exchanges=[item.exchange.exchange_id for item in unused if item.side is None],
         ended=ended,
         recorded_end=End(status=recorded.status, signal=recorded.signal) if recorded else None,
@@ -127,7 +128,7 @@ def _turns_left(player: Player) -> dict[int, int]:
 
 def _counts(player: Player, facts: Facts) -> Counts:
     ledger = player.ledger
-    others = [item for item in player.unused() if item.step is None]
+    others = [item for item in player.unused() if item.step is None and not item.lane]
     return Counts(
         requests=ledger.requests,
         exact=len(ledger.numbers("exact")),
@@ -139,7 +140,7 @@ def _counts(player: Player, facts: Facts) -> Counts:
         recorded=len(player.script.exchanges),
         recorded_model_calls=facts.recorded_model_calls,
         matched_model_calls=facts.matched_model_calls,
-        unused_model_calls=len(facts.unused_steps),
+        unused_model_calls=len(facts.unused_steps) + len(facts.unused_aside),
         unused_others=len(others),
     )
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from rerail.capture.replayed import ReplayRecording
 from rerail.errors import NotOnTape
 from rerail.llm.bodies import read_bodies
-from rerail.llm.endings import whole_replies
-from rerail.llm.steps import Attempt, steps
+from rerail.llm.numbered import model_calls
 from rerail.llm.turns import Turn, turns
 from rerail.playback.session import ReplaySettings, replay
 from rerail.rewind.onward import Allowed, Hinting, Onward
 from rerail.rewind.report import RewindReport, make_report
-from rerail.tape.exchange import Exchange, exchanges
+from rerail.tape.exchange import exchanges
 from rerail.tape.reader import Tape
 
 
@@ -36,7 +35,7 @@ class RewindSettings:
 
 def last_step(tape: Tape) -> int:
     """The number of a tape's last model call; 0 where there is none."""
-    found = _steps(tape, exchanges(tape)).values()
+    found = model_calls(tape, exchanges(tape)).steps.values()
     return max((step for attempt in found for step in attempt.steps), default=0)
 
 
@@ -83,13 +82,8 @@ class _Recording:
         return self.begun
 
 
-def _steps(tape: Tape, found: Sequence[Exchange]) -> dict[int, Attempt]:
-    return steps(found, tape.blob, whole_replies(found, tape.blob))
-
-
 def _turns(tape: Tape) -> list[Turn]:
     found = exchanges(tape)
     unreadable: list[Exception] = []
-    return turns(
-        found, _steps(tape, found), lambda one: read_bodies(tape, one, damaged=unreadable.append)
-    )
+    attempts = model_calls(tape, found).steps
+    return turns(found, attempts, lambda one: read_bodies(tape, one, damaged=unreadable.append))
