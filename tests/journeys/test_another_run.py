@@ -12,7 +12,7 @@ import pytest
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.connection import Connection, Request
 from rerail.testing.origin import Origin
-from rerail.testing.replies import document, serve
+from rerail.testing.replies import document, open_stream, serve
 from tests.journeys.rail import AGENTS, Rail, Recorded
 
 pytestmark = pytest.mark.journey
@@ -85,3 +85,28 @@ def test_a_tape_without_facts_does_not_know_that_the_day_differs(rail: Rail) -> 
     assert replayed.status == 1
     (difference,) = replayed.report["divergence"]["differences"]
     assert difference["path"] == "messages[0].content"
+
+
+LAST = b'data: {"choices":[{"delta":{"content":"hello"}}]}\n\ndata: [DONE]\n\n'
+
+
+@pytest.mark.parametrize("manner", ["leaves", "stays"])
+def test_a_reply_whose_reader_left_after_the_last_event_is_whole(
+    rail: Rail,
+    start_origin: Callable[..., Origin],
+    authority: CertificateAuthority,
+    manner: str,
+) -> None:
+    origin = start_origin(serve(open_stream(LAST)), tls=authority.leaf(MODEL))
+    rail.resolve(MODEL, origin)
+    recorded = rail.record(*rail.python("leaver.py", f"https://{MODEL}", "leaves"))
+    assert recorded.status == 0, recorded.said + recorded.text
+    bodies = [exchange.reply_body for exchange in recorded.exchanges()]
+    assert [body.ended for body in bodies if body] == ["agent_closed", "agent_closed"]
+    assert "went away" not in rail.run(*rail.rerail("show", str(recorded.tape))).text
+    rail.stop_origins()
+    replayed = rail.replay(
+        recorded.tape, *rail.python("leaver.py", f"https://{MODEL}", manner), seconds=30
+    )
+    assert replayed.green, replayed.said + replayed.text
+    assert replayed.output == recorded.output
