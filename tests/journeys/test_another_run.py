@@ -110,3 +110,23 @@ def test_a_reply_whose_reader_left_after_the_last_event_is_whole(
     )
     assert replayed.green, replayed.said + replayed.text
     assert replayed.output == recorded.output
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_the_turns_of_a_session_with_its_own_identifiers_are_followed(rail: Rail) -> None:
+    agent = [sys.executable, "-I", str(AGENTS / "session.py"), f"wss://{MODEL}"]
+    recorded = rail.record(*agent)
+    assert recorded.status == 0, recorded.said + recorded.text
+    rail.stop_origins()
+    replayed = rail.replay(recorded.tape)
+    assert replayed.green, replayed.said + replayed.text
+    said = recorded.text
+    for pair in replayed.report["renamed"]:
+        said = said.replace(pair["recorded"], pair["now"])
+    assert replayed.text == said, "the model repeats the session's name, which is the agent's own"
+    counts = replayed.report["counts"]
+    assert (counts["recorded_model_calls"], counts["matched_model_calls"]) == (3, 3)
+    assert {rule["name"] for rule in replayed.report["rules"]} == {"renamed ids"}
+    assert len(replayed.report["renamed"]) == 4
+    listed = rail.run(*rail.rerail("show", "--steps", str(recorded.tape))).text
+    assert "s1-s3" in listed
