@@ -80,6 +80,14 @@ def test_a_part_of_a_longer_word_is_no_fact(text: str) -> None:
     assert spots(text) == []
 
 
+def test_the_home_as_seen_from_the_folder() -> None:
+    facts = Facts({"cwd": "/run/desk", "home": "/run/home"}, {"cwd": "/x/a/b", "home": "/x/me"})
+    assert facts.rule("../home", "../../me") == "fact: home"
+    assert spots("from ../home/.config on", facts) == ["../home"]
+    above = Facts({"cwd": "/home/me/a", "home": "/home/me"}, {"cwd": "/x/b/c", "home": "/x"})
+    assert above.rule("..", "../..") is None, "too many things are called so"
+
+
 def test_a_path_inside_a_path_is_another_place() -> None:
     facts = Facts({"home": "/home/alice"}, {"home": "/srv/bob"})
     assert spots("/mnt/home/alice", facts) == []

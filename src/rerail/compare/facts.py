@@ -4,8 +4,9 @@ Only facts that both sides know and that differ are looked for. Given the facts;
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from posixpath import relpath
 from typing import Final
 from urllib.parse import quote
 
@@ -66,17 +67,22 @@ class Facts:
         self._rules: dict[tuple[str, str], str] = {}
         for name in KINDS:
             old, new = recorded.get(name, ""), now.get(name, "")
-            if not old or not new or (old == new and not (name == "date" and days)):
-                continue
-            for pair in _spellings(name, old, new, min(days, _MOST_DAYS)):
-                if pair[0] != pair[1]:
-                    self._rules.setdefault(pair, RULE + name.replace("_", " "))
+            if old and new:
+                self._add(name, _spellings(name, old, new, min(days, _MOST_DAYS)))
+        there, here = _from_folder(recorded), _from_folder(now)
+        if there and here:
+            self._add("home", [(there, here)])
         self._by_part: dict[str, set[str]] = {}
         for pair, rule in self._rules.items():
             for text in pair:
                 # A date has many spellings; most texts do not even have its year.
                 year = _YEAR.search(text) if rule == _DATE else None
                 self._by_part.setdefault(year[0] if year else text, set()).add(text)
+
+    def _add(self, name: str, pairs: Iterable[tuple[str, str]]) -> None:
+        for pair in pairs:
+            if pair[0] != pair[1]:
+                self._rules.setdefault(pair, RULE + name.replace("_", " "))
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Where a spelling of either side stands as a whole word: from the left, the longest."""
@@ -138,6 +144,15 @@ def _of_path(path: str) -> Sequence[str]:
     """As it is, percent-encoded, and with dashes as agents name their folders for a project."""
     dashed = re.sub(r"[^0-9A-Za-z]", "-", path)
     return (path, quote(path, safe=""), dashed if dashed.count("-") > 1 else path)
+
+
+def _from_folder(facts: Mapping[str, str]) -> str:
+    """The home folder as seen from the work folder, where its own name is in that: `../home`."""
+    home, cwd = facts.get("home", ""), facts.get("cwd", "")
+    if not home.startswith("/") or not cwd.startswith("/"):
+        return ""
+    path = relpath(home, cwd)
+    return path if path.startswith("../") and not path.endswith("..") else ""
 
 
 def _of_system(name: str) -> Sequence[str]:
