@@ -20,6 +20,7 @@ UUID_1 = "0198f0c2-aaaa-7000-8000-000000000001"
 UUID_2 = "0198f0c2-bbbb-7000-8000-000000000002"
 HEX_1, HEX_2 = "0" * 64, "f" * 64
 
+FUNCTION = "functionResponse"
 PASSED = "internal_chat_message_metadata_passthrough"
 MESSAGES = "/v1/messages"
 RESPONSES = "/v1/responses"
@@ -42,6 +43,24 @@ ROWS = [
         MESSAGES,
         {"system": [{"type": "text", "text": "x-header: v=1; cch=0a1b2;"}]},
         {"system": [{"type": "text", "text": "x-header: v=1; cch=fffff;"}]},
+    ),
+    (
+        "gemini-cli process group",
+        "/v1/chat/completions",
+        {"messages": [{"role": "tool", "content": "Signal: 0\nProcess Group PGID: 26220"}]},
+        {"messages": [{"role": "tool", "content": "Signal: 0\nProcess Group PGID: 269"}]},
+    ),
+    (
+        "gemini-cli process group",
+        "/v1/chat/completions",
+        {"messages": [{"content": [{"text": "Process Group PGID: 26220"}]}]},
+        {"messages": [{"content": [{"text": "Process Group PGID: 269"}]}]},
+    ),
+    (
+        "gemini-cli process group",
+        "/v1beta/models/gemini-2.5-pro:streamGenerateContent",
+        {"contents": [{"parts": [{FUNCTION: {"response": {"output": "Process Group PGID: 7"}}}]}]},
+        {"contents": [{"parts": [{FUNCTION: {"response": {"output": "Process Group PGID: 9"}}}]}]},
     ),
     (
         "openai-agents cache key",

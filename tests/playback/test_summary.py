@@ -121,6 +121,18 @@ def test_side_calls_make_nothing_green_and_nothing_red(tape_maker: Maker, ask: A
     assert [(rule.name, rule.used) for rule in report.rules] == [("openai-agents traces", 1)]
 
 
+def test_a_side_call_of_several_rows_is_listed_once(tape_maker: Maker, ask: Ask) -> None:
+    maker = tape_maker()
+    maker.call({"a": 1})
+    player = Player(maker.finish())
+    player.answer(ask({"a": 1}))
+    for path in ("/api/claude_code/settings", "/api/claude_cli/bootstrap"):
+        player.answer(ask(method="GET", host="api.anthropic.com", target=path))
+    report = reported(player)
+    assert [(rule.name, rule.used) for rule in report.rules] == [("claude-code settings", 2)]
+    assert report.verdict.green
+
+
 def test_a_tape_with_nothing_on_it_is_not_green(tape_maker: Maker) -> None:
     report = reported(Player(tape_maker().finish()))
     assert [reason.code for reason in report.verdict.reasons] == ["nothing_matched"]

@@ -60,6 +60,27 @@ TABLE: Final = (
         "Claude Code puts a check value over the rest of the body into its system prompt",
     ),
     _row(
+        "gemini-cli process group",
+        "openai.chat_completions",
+        "messages[*].content",
+        r"\bProcess Group PGID: \d+\b",
+        "Gemini CLI, and Qwen Code after it, write a command's process group into its output",
+    ),
+    _row(
+        "gemini-cli process group",
+        "openai.chat_completions",
+        "messages[*].content[*].text",
+        r"\bProcess Group PGID: \d+\b",
+        "Gemini CLI, and Qwen Code after it, write a command's process group into its output",
+    ),
+    _row(
+        "gemini-cli process group",
+        "gemini.generate_content",
+        "contents[*].parts[*].functionResponse.response.output",
+        r"\bProcess Group PGID: \d+\b",
+        "Gemini CLI, and Qwen Code after it, write a command's process group into its output",
+    ),
+    _row(
         "openai-agents cache key",
         "",
         "prompt_cache_key",

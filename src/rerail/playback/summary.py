@@ -158,7 +158,7 @@ def _rules(player: Player) -> list[RuleUse]:
     ]
     listed += [
         RuleUse(name=row.name, reason=row.reason, source="table", used=used[row.name])
-        for row in SIDE_CALLS
+        for row in {row.name: row for row in SIDE_CALLS}.values()
     ]
     return [rule for rule in listed if rule.used or rule.source == "user"]
 
