@@ -151,6 +151,33 @@ def test_a_side_call_that_was_never_recorded_gets_a_stub_and_is_no_divergence(
     assert player.ledger.numbers("side call") == [1, 2]
 
 
+def test_sessions_that_are_opened_alike_are_told_by_their_first_message(
+    tape_maker: Maker, ask: Ask
+) -> None:
+    maker = tape_maker()
+    for name in ("one", "two", "three"):
+        maker.websocket(
+            ("agent", "text", name.encode()), ("origin", "text", b"you are " + name.encode())
+        )
+    player = Player(maker.finish())
+    upgrade = ask(method="GET", target="/v1/responses", headers=[("upgrade", "websocket")])
+    sessions = [player.answer(upgrade) for _ in range(2)]
+    for served in sessions:
+        assert isinstance(served, Served)
+        assert player.begin(served) == ()
+    first, second = sessions
+    for served, name in ((first, b"three"), (second, b"one")):
+        assert isinstance(served, Served)
+        heard = player.heard(served, "text", name)
+        assert [say.content() for say in heard.say] == [b"you are " + name]
+    assert [item.exchange.exchange_id for item in player.unused()] == [2]
+    assert player.ledger.matched == {1, 3}
+    third = player.answer(upgrade)
+    assert isinstance(third, Served)
+    player.begin(third)
+    assert player.heard(third, "text", b"four").miss is not None
+
+
 def test_what_is_noted_is_kept_for_the_report(tape_maker: Maker, ask: Ask) -> None:
     maker = tape_maker()
     maker.call({"a": 1})

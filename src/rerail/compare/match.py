@@ -100,6 +100,23 @@ class Matcher:
         """Count a recorded request as used."""
         self._take(self._by_id[exchange_id])
 
+    def opened_alike(self, exchange_id: int) -> list[Recorded]:
+        """The unused requests with the same head and body as a used one, in recorded order."""
+        bucket = self._by_bytes.get(self._by_id[exchange_id].by_bytes, [])
+        return [entry.recorded for entry in bucket]
+
+    def change(self, exchange_id: int, other: int) -> None:
+        """A request that was taken for one turned out to be another with the same head."""
+        entry = self._by_id[exchange_id]
+        self._take(self._by_id[other])
+        entry.used = False
+        waiting = self._waiting[entry.lane]
+        waiting[entry.order] = entry
+        self._waiting[entry.lane] = dict(sorted(waiting.items()))
+        bucket = self._by_bytes[entry.by_bytes]
+        bucket.append(entry)
+        bucket.sort(key=lambda item: item.order)
+
     def unused(self) -> list[Recorded]:
         """What was never asked for, in recorded order."""
         return [entry.recorded for entry in self._entries if not entry.used]

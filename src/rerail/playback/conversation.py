@@ -91,12 +91,15 @@ class Conversation:
         self._likeness = likeness or Likeness(rules)
         self._call = call
         self._next = 0
+        self.spoke_first = False
         self.messages_heard = 0
         self.turns_heard = 0
 
     def begin(self) -> tuple[Say, ...]:
         """What the origin said before the agent said anything."""
-        return self._until_agent()
+        said = self._until_agent()
+        self.spoke_first = bool(said)
+        return said
 
     def heard(self, kind: Spoken, payload: bytes = b"", *, code: int = NO_STATUS) -> Heard:
         """The agent sent a message, a control frame, a close, or went away (`drop`)."""

@@ -148,6 +148,8 @@ class Player:
         conversation = self._conversation(served)
         try:
             heard = conversation.heard(kind, payload, code=code)
+            if heard.miss is not None:
+                heard = self._in_another(served, conversation, kind, payload) or heard
         except (TapeAltered, NotOnTape) as error:
             self.damaged(served, error)
             return Heard((Say("close", code=INTERNAL_ERROR, reason=_close_reason(error.what)),))
@@ -181,17 +183,38 @@ class Player:
     def _conversation(self, served: Served) -> Conversation:
         found = self.conversations.get(served.request)
         if found is None:
-            item = self.script.exchanges[served.plan.exchange_id]
-            found = Conversation(
-                item.recorded,
-                item.exchange.websocket,
-                self.script.tape.blob,
-                self.rules,
-                item.call,
-                self.likeness,
-            )
+            found = self._open(self.script.exchanges[served.plan.exchange_id])
             self.conversations[served.request] = found
         return found
+
+    def _open(self, item: RecordedExchange) -> Conversation:
+        return Conversation(
+            item.recorded,
+            item.exchange.websocket,
+            self.script.tape.blob,
+            self.rules,
+            item.call,
+            self.likeness,
+        )
+
+    def _in_another(
+        self, served: Served, conversation: Conversation, kind: Spoken, payload: bytes
+    ) -> Heard | None:
+        """Sessions are opened alike: where the agent speaks first, its first word tells which."""
+        if conversation.messages_heard != 1 or conversation.spoke_first:
+            return None
+        for recorded in self._matcher.opened_alike(conversation.exchange_id):
+            other = self._open(self.script.exchanges[recorded.exchange_id])
+            if other.begin():
+                continue
+            heard = other.heard(kind, payload)
+            if heard.miss is None:
+                self._matcher.change(conversation.exchange_id, recorded.exchange_id)
+                self.ledger.matched.discard(conversation.exchange_id)
+                self.ledger.matched.add(recorded.exchange_id)
+                self.conversations[served.request] = other
+                return heard
+        return None
 
     def _answer_side(self, number: int, request: Request, side: SideCall) -> Answer:
         match = self._matcher.match_endpoint(request)
