@@ -38,7 +38,7 @@ def answering(recorded: Recorded, *documents: bytes) -> Recorded:
     """The same with a reply."""
     return Recorded(
         recorded.exchange_id, recorded.request, recorded.load, recorded.started, recorded.ended,
-        lambda: [(recorded.started, documents)],
+        lambda: [(recorded.started, "origin", lambda: documents)],
     )  # fmt: skip
 
 
@@ -238,6 +238,14 @@ def test_names_go_one_to_one_and_none_from_outside_is_renamed(
     assert it.likeness.renaming.renamed == {old: new for old, new in pairs if old != new}
 
 
+def test_an_identifier_that_the_recording_holds_elsewhere_was_not_made_anew(
+    make: SimpleNamespace,
+) -> None:
+    it = matcher(in_turn(make, make.request({"a": A, "c": C}), make.request({"a": B})))
+    assert isinstance(it.match(make.request({"a": B, "c": C})), Miss)
+    assert found(it.match(make.request({"a": B}))).verdict == "exact"
+
+
 def test_many_requests_of_one_form_cost_time_in_proportion(make: SimpleNamespace) -> None:
     def asked(seed: int) -> list[Request]:
         random = Random(seed)
@@ -259,7 +267,7 @@ def test_a_body_full_of_identifiers_is_not_renamed_at_any_price(make: SimpleName
     it = matcher(in_turn(make, body(1)))
     began = time.process_time()
     assert isinstance(it.match(body(2)), Miss)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 3
 
 
 def test_a_miss_shows_what_really_differs(make: SimpleNamespace) -> None:

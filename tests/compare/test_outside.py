@@ -28,18 +28,23 @@ def test_dashes_do_not_hide_an_identifier() -> None:
 
 def test_what_the_client_said_first_is_an_echo() -> None:
     outside = Outside()
-    outside.said(f"session {UUID_1}")
+    outside.said(3, f"session {UUID_1}")
     outside.add(3, f"your session {UUID_1} and 77aa88bb")
     assert not outside.holds(UUID_1, 9)
+    assert outside.echoes(UUID_1)
     assert outside.holds("77aa88bb", 9)
+    assert not outside.echoes("77aa88bb")
+    assert outside.is_said(UUID_1.upper())
+    assert not outside.is_said("77aa88bb")
 
 
 def test_what_came_before_the_client_said_it_came_from_outside() -> None:
     outside = Outside()
+    outside.said(4, UUID_1)
     outside.add(3, UUID_1)
-    outside.said(UUID_1)
     outside.add(5, UUID_1)
     assert outside.holds(UUID_1, 4)
+    assert not outside.echoes(UUID_1)
 
 
 @given(st.lists(st.text("0123456789abcdef", min_size=8, max_size=12), max_size=40))

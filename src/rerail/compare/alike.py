@@ -21,6 +21,8 @@ from rerail.compare.volatile import Rules
 from rerail.wire.coding import decode
 
 RENAMED: Final = "renamed ids"
+EXCUSED: Final = 1000
+"""Places of one request that are looked at for whether they really differ."""
 EXPLAINED: Final = {
     RENAMED: "identifiers that the client makes up anew in each run stand for the recorded ones, "
     "one to one through the whole run",
@@ -48,6 +50,7 @@ class Likeness:
         self._rules = rules
         self._outside = Outside(given)
         self._entries: Sequence[Entry] = ()
+        self._knows_said = False
         self._heard = 0
         self._unread: dict[Place, dict[int, deque[Entry]]] | None = None
         self._read: dict[tuple[Place, Fields, str, bytes], list[Entry]] = {}
@@ -95,8 +98,15 @@ class Likeness:
             return None
         return self._of_spots(first.spots, second.spots, before)
 
-    def excuses(self, old: str, new: str, before: int) -> bool:
-        """Whether a text could be the recorded one of event `before`, for all that is known."""
+    def excuse(self, before: int) -> Callable[[str, str], bool]:
+        """Tells whether texts could be the recorded ones of event `before`, for all that is known.
+
+        It is asked about the differences of a request, and tires of those that have too many.
+        """
+        left = iter(range(EXCUSED))
+        return lambda old, new: next(left, None) is not None and self._excuses(old, new, before)
+
+    def _excuses(self, old: str, new: str, before: int) -> bool:
         then, now = list[Spot](), list[Spot]()
         if without_spots(old, self.facts, then) != without_spots(new, self.facts, now):
             return False
@@ -162,21 +172,30 @@ class Likeness:
             kept = self._kept.popleft()()
             if kept is not None:
                 self.renaming.keep([spot.text for spot in kept.spots if spot.kind != FACT])
+        if not self._knows_said:
+            self._knows_said = True
+            for entry in self._entries:
+                for number, text in _said_by_client(entry.recorded):
+                    self._outside.said(number, text)
         while self._heard < len(self._entries):
             recorded = self._entries[self._heard].recorded
             if recorded.started >= before:
                 return
             self._heard += 1
-            self._outside.said(_said_by_client(recorded))
-            for number, documents in recorded.said():
-                for text in texts_of(documents):
-                    self._outside.add(number, text)
+            for number, side, read in recorded.said():
+                if side == "origin":
+                    for text in texts_of(read()):
+                        self._outside.add(number, text)
 
 
-def _said_by_client(recorded: Recorded) -> str:
+def _said_by_client(recorded: Recorded) -> Iterator[tuple[int, str]]:
+    """All that the client said in an exchange, with the event of each."""
     whole = recorded.whole()
     body = whole.body or b""
     coding = whole.header("content-encoding")
     text = (decode(body, coding) if coding else body) or b""
     heads = "\n".join((whole.target, *(value for _, value in whole.headers)))
-    return f"{heads}\n{text.decode('utf-8', 'replace')}"
+    yield recorded.started, f"{heads}\n{text.decode('utf-8', 'replace')}"
+    for number, side, read in recorded.said():
+        if side == "agent":
+            yield number, "\n".join(document.decode("utf-8", "replace") for document in read())

@@ -8,7 +8,6 @@ Called from one thread. Recorded bodies are read when they are first needed, in 
 
 from collections import deque
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 from rerail.compare.alike import Alike, Likeness
@@ -232,8 +231,7 @@ class Matcher:
         self, kind: MissKind, request: Request, near: Recorded | None, counted: Sequence[Recorded]
     ) -> Miss:
         """What may differ, as identifiers and facts may, is not told as a difference."""
-        before = near.started if near else 0
-        excuse = partial(self.likeness.excuses, before=before)
+        excuse = self.likeness.excuse(near.started if near else 0)
         return miss(kind, request, near, counted, self.rules, excuse)
 
     def _used_equals(

@@ -21,14 +21,25 @@ _AT_LEAST: Final = 1 << 16
 class Outside:
     """Texts from outside with the number of the event by which each had come; 0 is the beginning.
 
-    What the client said before it came back to it is an echo, and not from outside.
+    What the client said before it came back is an echo, and not from outside: `said` comes first.
     """
 
-    __slots__ = ("_echoed", "_ends", "_known", "_new", "_new_size", "_numbers", "_said", "_text")
+    __slots__ = (
+        "_echoed",
+        "_ends",
+        "_known",
+        "_new",
+        "_new_size",
+        "_numbers",
+        "_said",
+        "_said_text",
+        "_text",
+    )
 
     def __init__(self, given: Iterable[str] = ()) -> None:
         self._known: set[str] = set()
-        self._said: set[str] = set()
+        self._said: dict[str, int] = {}
+        self._said_text = ""
         self._echoed: set[str] = set()
         self._text = ""
         self._ends: list[int] = []
@@ -38,11 +49,18 @@ class Outside:
         for text in given:
             self.add(0, text)
 
+    def said(self, number: int, text: str) -> None:
+        """The client said this in event `number`; texts are told in about that order."""
+        for run in _runs(text):
+            self._said.setdefault(run, number)
+        self._said_text = ""
+
     def add(self, number: int, text: str) -> None:
         """This had come by event `number`; texts are added in about that order."""
         found = _runs(text) - self._known
-        self._echoed |= found & self._said
-        runs = found - self._said
+        echoed = {run for run in found if run in self._said and self._said[run] <= number}
+        self._echoed |= echoed
+        runs = found - echoed
         if runs:
             self._known |= runs
             self._new.append((number, "\n".join(runs) + "\n"))
@@ -50,9 +68,11 @@ class Outside:
         if self._new_size > max(_AT_LEAST, len(self._text) // 2):
             self._merge()
 
-    def said(self, text: str) -> None:
-        """The client said this: what had not come by now is its own, also where it is echoed."""
-        self._said |= _runs(text) - self._known
+    def is_said(self, identifier: str) -> bool:
+        """Whether the client said it, at any time."""
+        if not self._said_text:
+            self._said_text = "\n".join(self._said)
+        return identifier.lower() in self._said_text
 
     def echoes(self, identifier: str) -> bool:
         """Whether what the client had made up came back to it."""

@@ -13,6 +13,8 @@ from rerail.compare.volatile import BodyRule
 Key = tuple[Endpoint, Fields, bytes]
 Lane = tuple[int, Endpoint]
 Verdict = Literal["exact", "equivalent"]
+Saying = tuple[int, Literal["agent", "origin"], Callable[[], Sequence[bytes]]]
+"""The event of something said, who said it, and how to read it."""
 
 
 class Recorded(Struct, frozen=True):
@@ -20,8 +22,8 @@ class Recorded(Struct, frozen=True):
 
     `started` and `ended` are positions in the recording (event numbers): two requests overlapped
     where one started before the other ended. A request that never ended has a very large `ended`.
-    `said` gives what the origin answered, decoded, each with the event by which it counts as known
-    to the client.
+    `said` gives what both sides said beside the request itself, decoded when it is read: the reply,
+    messages of a conversation. Each with its event; a reply counts from its request on.
     """
 
     exchange_id: int
@@ -29,7 +31,7 @@ class Recorded(Struct, frozen=True):
     load: Callable[[], bytes | None]
     started: int
     ended: int
-    said: Callable[[], Iterable[tuple[int, Sequence[bytes]]]] = tuple
+    said: Callable[[], Iterable[Saying]] = tuple
 
     def whole(self) -> Request:
         """The request with its body, as far as it is small enough to be held."""

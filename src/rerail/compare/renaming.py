@@ -47,7 +47,7 @@ class Renaming:
         """Which recorded identifier is which present one, by pairs at the same places.
 
         None where they cannot stand for each other with all that went before. `outside` must hold
-        what came before the recorded request, which was event `before`.
+        what came before the recorded request, which was event `before`, and all that was said.
         """
         there: dict[str, str] = {}
         back: dict[str, str] = {}
@@ -68,6 +68,9 @@ class Renaming:
             if not may_be_renamed(kinds[old], old, new):
                 return None
             if outside.holds(old, before) or outside.holds(new, before):
+                return None
+            if outside.is_said(new):
+                # It stands in the recording as something else, so it was not made up anew.
                 return None
         return there
 

@@ -146,7 +146,7 @@ class Conversation:
             equal = expected.opcode == kind
             found = self._rules_for(old, new, expected.seq) if equal else None
             if found is None:
-                excuse = partial(self._likeness.excuses, before=expected.seq)
+                excuse = self._likeness.excuse(expected.seq)
                 differing = tuple(differences(old, new, self._rules, excuse))
                 return Heard(miss=Miss("different", new, self._recorded, differing))
             rules = found

@@ -5,11 +5,14 @@ Gathers, and compares nothing itself (`rerail.compare.alike` does).
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Final
 
 from rerail.compare.alike import Likeness
 from rerail.compare.body import READ_LIMIT
 from rerail.compare.facts import Facts
+from rerail.compare.recorded import Saying
 from rerail.compare.volatile import Rules
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.tape.exchange import Exchange
@@ -20,8 +23,6 @@ from rerail.wire.http1 import parse_head
 
 _DAY_NS: Final = 86_400 * 10**9
 _OFFSET: Final = re.compile(r"([+-])(\d\d)(\d\d)$")
-
-Said = tuple[int, Sequence[bytes]]
 
 
 def likeness_of(
@@ -46,30 +47,30 @@ def _midnights(run: RunStarted, lasted: int) -> int:
     return (began + lasted) // _DAY_NS
 
 
-def said_by_origin(tape: Tape, exchange: Exchange) -> Iterator[Said]:
-    """What an exchange brought from outside, each with the event by which it counts as known.
+def said_in(tape: Tape, exchange: Exchange) -> Iterator[Saying]:
+    """What an exchange brought beside its request, each with the event by which it is known.
 
-    A reply counts from its request on; on a WebSocket, what comes in one go from its first message
-    on. Of what is too large, or cannot be read, nothing is known.
+    A reply counts from its request on; what an origin says on a WebSocket in one go, from its first
+    message on. Of what is too large, or cannot be read, nothing is known.
     """
     assert exchange.request is not None
-    documents = [head.head for head in exchange.interim]
-    if exchange.reply is not None:
-        documents += [exchange.reply.head, *_reply_body(tape, exchange)]
-    if documents:
-        yield exchange.request.seq, documents
-    number, messages = 0, list[bytes]()
-    for event in exchange.websocket:
-        if not isinstance(event, WsMessage):
-            continue
-        if event.sender == "agent" and messages:
-            yield number, messages
-            messages = []
-        elif event.sender == "origin":
-            number = number if messages else event.seq
-            messages += _blob(tape, event.content)
-    if messages:
-        yield number, messages
+    if exchange.reply is not None or exchange.interim:
+        yield exchange.request.seq, "origin", partial(_reply, tape, exchange)
+    messages = [event for event in exchange.websocket if isinstance(event, WsMessage)]
+    for sender, run in groupby(messages, key=lambda message: message.sender):
+        group = list(run)
+        yield group[0].seq, sender, partial(_messages, tape, group)
+
+
+def _reply(tape: Tape, exchange: Exchange) -> list[bytes]:
+    heads = [head.head for head in exchange.interim]
+    if exchange.reply is None:
+        return heads
+    return [*heads, exchange.reply.head, *_reply_body(tape, exchange)]
+
+
+def _messages(tape: Tape, messages: Sequence[WsMessage]) -> list[bytes]:
+    return [content for message in messages for content in _blob(tape, message.content)]
 
 
 def _reply_body(tape: Tape, exchange: Exchange) -> list[bytes]:

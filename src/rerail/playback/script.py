@@ -19,7 +19,7 @@ from rerail.errors import NotOnTape, TapeAltered
 from rerail.llm.calls import ModelCall, model_call
 from rerail.llm.numbered import model_calls
 from rerail.llm.steps import Attempt
-from rerail.playback.likeness import said_by_origin
+from rerail.playback.likeness import said_in
 from rerail.playback.plan import Plan, make_plan
 from rerail.tape.exchange import Exchange, joined
 from rerail.tape.reader import Tape
@@ -139,7 +139,7 @@ class Script:
             body_size=size,
             process_id=event.process_id,
         )
-        said = partial(said_by_origin, self.tape, exchange)
+        said = partial(said_in, self.tape, exchange)
         return Recorded(exchange.exchange_id, request, load, event.seq, _ended(exchange), said)
 
 
