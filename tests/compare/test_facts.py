@@ -128,6 +128,16 @@ def test_facts_that_do_not_differ_or_are_not_known_are_not_looked_for() -> None:
     assert spots("/home/alice", Facts(HERE, {})) == []
 
 
+def test_a_strangers_facts_break_nothing() -> None:
+    odd = {
+        "cwd": "/home/\udce9t\udce9/x", "home": "//", "date": "0001-01-01", "timezone": "x" * 9,
+        "git_head": "", "user": "\0\0\0\0", "system": "[a-z]+(", "kernel": "k" * 100_000,
+    }  # fmt: skip
+    facts = Facts(odd, HERE, days=10**9)
+    assert facts.rule("/home/\udce9t\udce9/x", HERE["cwd"]) == "fact: cwd"
+    assert facts.find("[a-z]+( and \udce9") == [(0, 7)]
+
+
 def test_a_run_over_midnight_has_two_dates() -> None:
     facts = Facts({"date": "2026-11-29"}, {"date": "2026-12-04"}, days=1)
     assert facts.rule("2026-11-29", "2026-12-04")

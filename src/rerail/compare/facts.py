@@ -143,7 +143,7 @@ def _itself(text: str) -> Sequence[str]:
 def _of_path(path: str) -> Sequence[str]:
     """As it is, percent-encoded, and with dashes as agents name their folders for a project."""
     dashed = re.sub(r"[^0-9A-Za-z]", "-", path)
-    return (path, quote(path, safe=""), dashed if dashed.count("-") > 1 else path)
+    return (path, quote(path, safe="", errors="replace"), dashed if dashed.count("-") > 1 else path)
 
 
 def _from_folder(facts: Mapping[str, str]) -> str:

@@ -68,7 +68,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     `environment` holds only the variables that were named (`-e NAME`). `capture` says, for each
     kind of traffic, whether it could be captured here and what could not be ("http": "proxy
     variables", "clock": "no: …"). `facts` are facts about the machine that agents put into prompts
-    (work path, home, user, host name, kernel release, time zone), left out with `--no-facts`.
+    (work path, home, user, host name, kernel release, date and time zone, git's commit and branch),
+    left out with `--no-facts`.
     `witness` tells the user who recorded it, on this machine, from anybody else
     (`rerail.tape.witness`).
     """
