@@ -34,6 +34,19 @@ def test_the_branch_and_the_commit_of_the_repository_around(tmp_path: Path) -> N
     assert machine_facts(inner, {})["git_head"] == "f" * 40
 
 
+def test_a_linked_worktree_has_a_branch_of_its_own(tmp_path: Path) -> None:
+    own = tmp_path / "main" / ".git" / "worktrees" / "desk"
+    heads = tmp_path / "main" / ".git" / "refs" / "heads"
+    for folder in (own, heads, tmp_path / "desk"):
+        folder.mkdir(parents=True)
+    (tmp_path / "desk" / ".git").write_text(f"gitdir: {own}\n", "utf-8")
+    (own / "HEAD").write_text("ref: refs/heads/desk\n", "utf-8")
+    (own / "commondir").write_text("../..\n", "utf-8")
+    (heads / "desk").write_text(COMMIT, "utf-8")
+    facts = machine_facts(tmp_path / "desk", {})
+    assert (facts["git_head"], facts["git_branch"]) == (COMMIT, "desk")
+
+
 def test_a_commit_by_itself_has_no_branch(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text(COMMIT + "\n", "utf-8")

@@ -53,14 +53,23 @@ def _git_state(folder: Path) -> tuple[str, str]:
     A branch without a commit has only its name; a commit that is checked out by itself no branch.
     """
     for place in (folder, *folder.parents):
-        head = _first_line(place / ".git" / "HEAD")
+        git = _git_folder(place)
+        head = _first_line(git / "HEAD")
         if head.startswith("ref: "):
             name = head.removeprefix("ref: ")
-            commit = _first_line(place / ".git" / name) or _packed(place / ".git", name)
+            shared = git / (_first_line(git / "commondir") or ".")
+            commit = _first_line(shared / name) or _packed(shared, name)
             return commit, name.removeprefix("refs/heads/")
         if head:
             return head, ""
     return "", ""
+
+
+def _git_folder(place: Path) -> Path:
+    """`.git`, or where that file of a linked worktree leads to."""
+    git = place / ".git"
+    linked = _first_line(git).removeprefix("gitdir: ")
+    return place / linked if linked else git
 
 
 def _packed(git: Path, name: str) -> str:
