@@ -77,3 +77,19 @@ def test_failed_connections_are_kept_in_order(tape_maker: Callable[[], Any]) -> 
     script = Script(maker.finish())
     assert [failure.host for failure in script.failures] == ["a.example", "b.example"]
     assert script.exchanges == {}
+
+
+def test_a_reply_whose_agent_left_after_the_last_event_is_given_its_end(
+    tape_maker: Callable[[], Any],
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for last, ended, end in (
+        (b"data: [DONE]\n\n", "complete", b"data: [DONE]\n\n\r\n0\r\n\r\n"),
+        (b"data: {}\n\n", "agent_closed", b"data: {}\n\n\r\n"),
+    ):
+        maker = tape_maker()
+        number = maker.request({"stream": True})
+        maker.reply([last], head=head, framing="chunked", ended="agent_closed")
+        plan = Script(maker.finish()).plan(number)
+        assert plan.ended == ended
+        assert b"".join(piece.data for piece in plan.pieces()).endswith(end)
