@@ -131,7 +131,7 @@ class _Replaying:
             ignore=settings.ignore,
             on_divergence=settings.on_divergence,
             onward=settings.onward,
-            facts=machine_facts(self._cwd, settings.environment) if tape.run.facts else None,
+            facts=self._facts() if tape.run.facts else None,
             given=[*self._command, *settings.changed.values()],
         )
         self._record = record() if record else None
@@ -148,6 +148,12 @@ class _Replaying:
             Listening(token=self._token, others=self._reverse),
             *(Listening(reverse=origin) for origin in self._reverse.values()),
         ]
+
+    def _facts(self) -> dict[str, str]:
+        """The facts as the command will find them."""
+        settings = self._settings
+        kept = {**self._tape.run.environment, **settings.changed}
+        return machine_facts(self._cwd, {**settings.environment, **kept})
 
     def run(self) -> Report:
         kept = {**self._tape.run.environment, **self._settings.changed}
