@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rerail.playback.answers import Continue, GoLive, Refused, Served, Stubbed
+from rerail.playback.onward import CannotGoOn
 from rerail.playback.player import CONTINUE, Player
 from rerail.wire.http1 import ReplyScanner
 
@@ -176,6 +177,31 @@ def test_sessions_that_are_opened_alike_are_told_by_their_first_message(
     assert isinstance(third, Served)
     player.begin(third)
     assert player.heard(third, "text", b"four").miss is not None
+
+
+class _From:
+    """A rewind to a step that no WebSocket can be taken to."""
+
+    begun = False
+
+    def __init__(self, step: int) -> None:
+        self.leaves = step.__le__
+
+    def take_turn(self, turn: int, call: Any, request: Any) -> None:
+        raise CannotGoOn("not on a WebSocket", code="websocket")
+
+
+@pytest.mark.parametrize(("step", "refused"), [(1, True), (2, True), (3, False)])
+def test_a_session_is_not_left_in_its_middle(
+    tape_maker: Maker, ask: Ask, step: int, refused: bool
+) -> None:
+    maker = tape_maker()
+    turn = {"type": "response.create"}
+    maker.websocket(("agent", "text", turn), ("agent", "text", turn))
+    maker.call({"a": 1})
+    player = Player(maker.finish(), onward=_From(step))  # type: ignore[arg-type]
+    upgrade = ask(method="GET", target="/v1/responses", headers=[("upgrade", "websocket")])
+    assert isinstance(player.answer(upgrade), Refused) == refused
 
 
 def test_what_is_noted_is_kept_for_the_report(tape_maker: Maker, ask: Ask) -> None:

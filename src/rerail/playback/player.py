@@ -280,9 +280,12 @@ class Player:
         return near is not None and bool(near.lane)
 
     def _is_past(self, match: Match) -> bool:
-        """Whether a recorded model call lies behind the point where a rewind goes on live."""
+        """Whether a recorded model call lies behind the point where a rewind goes on live.
+
+        A session does with the first of its turns that does: it cannot be left in the middle.
+        """
         attempt = self.script.exchanges[match.recorded.exchange_id].step
-        return bool(self._onward and attempt and self._onward.leaves(attempt.step))
+        return bool(self._onward and attempt and any(map(self._onward.leaves, attempt.steps)))
 
     def _go_on(
         self,
