@@ -47,6 +47,8 @@ def test_every_kind_of_fact_has_its_rule_and_reason() -> None:
         ("Sun Nov 29 2026", "Tue Jan 05 2027"),
         ("Sun, 29 Nov 2026", "Tue, 05 Jan 2027"),
         ("November 2026", "January 2027"),
+        ("November 29th, 2026", "January 5th, 2027"),
+        ("2026-11-29 (Sunday)", "2027-01-05 (Tuesday)"),
         ("linux", "darwin"),
         ("UTC+01:00", "UTC-05:00"),
         ("a1b2c3d", "ffeeddc"),
@@ -57,6 +59,13 @@ def test_facts_stand_for_each_other_in_their_common_spellings(recorded: str, now
     assert spots(f"it is {recorded}.") == [recorded]
     assert spots(f"it is {now}.") == [now]
     assert FACTS.rule(recorded, now)
+
+
+def test_a_date_is_found_anywhere_in_a_long_text() -> None:
+    text = "2026 " * 40 + "x" * 5000 + " Wednesday, September 30th, 2026 " + "y" * 5000
+    facts = Facts({"date": "2026-09-30"}, {"date": "2027-01-05"})
+    assert spots(text, facts) == ["Wednesday, September 30th, 2026"]
+    assert spots(text * 40, facts) == ["Wednesday, September 30th, 2026"] * 40
 
 
 def test_another_spelling_is_another_text() -> None:

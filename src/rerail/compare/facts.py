@@ -49,6 +49,10 @@ _MONTHS: Final = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
 )  # fmt: skip
+_ORDINALS: Final = {1: "st", 2: "nd", 3: "rd"}
+_FEW: Final = 64
+_LONGEST: Final = 48
+"""Characters of a date, at most, with its weekday and its month in words."""
 _MOST_DAYS: Final = 31
 """Days of a long recording whose dates are known."""
 
@@ -90,7 +94,7 @@ class Facts:
             (at, -len(known))
             for part, spellings in self._by_part.items()
             if part in text
-            for known in spellings
+            for known in _among(spellings, part, text)
             for at in _whole(known, text)
         ]
         found: list[tuple[int, int]] = []
@@ -104,6 +108,18 @@ class Facts:
     def rule(self, recorded: str, now: str) -> str | None:
         """The rule under which a recorded spelling and a present one are one fact."""
         return self._rules.get((recorded, now))
+
+
+def _among(spellings: set[str], part: str, text: str) -> list[str]:
+    """The spellings that stand in a text, of which all have a part: looked for around that part."""
+    if len(spellings) > 1 and text.count(part) <= _FEW:
+        around = []
+        at = text.find(part)
+        while at >= 0:
+            around.append(text[max(0, at - _LONGEST) : at + _LONGEST])
+            at = text.find(part, at + 1)
+        text = "\0".join(around)
+    return [known for known in spellings if known in text]
 
 
 def _whole(known: str, text: str) -> Iterator[int]:
@@ -193,6 +209,7 @@ def _of_day(day: date) -> Sequence[str]:
     y, m, d = day.year, day.month, day.day
     weekday, month = _DAYS[day.weekday()], _MONTHS[m - 1]
     iso = day.isoformat()
+    nth = f"{d}{'th' if d in (11, 12, 13) else _ORDINALS.get(d % 10, 'th')}"
     plain = (
         iso, f"{y}/{m:02}/{d:02}", f"{y}.{m:02}.{d:02}", f"{y}{m:02}{d:02}",
         f"{m:02}/{d:02}/{y}", f"{m}/{d}/{y}", f"{d:02}/{m:02}/{y}", f"{d}/{m}/{y}",
@@ -200,9 +217,11 @@ def _of_day(day: date) -> Sequence[str]:
         f"{month} {d}, {y}", f"{month[:3]} {d}, {y}", f"{month} {d:02}, {y}",
         f"{month[:3]} {d:02}, {y}", f"{d} {month} {y}", f"{d} {month[:3]} {y}",
         f"{d:02} {month[:3]} {y}", f"{d:02} {month} {y}", f"{month[:3]} {d:02} {y}",
+        f"{month} {nth}, {y}", f"{month} {nth} {y}", f"{nth} {month} {y}", f"{nth} of {month} {y}",
         f"{month[:3]} {d} {y}", f"{month} {d} {y}", f"{d:02}-{month[:3]}-{y}",
     )  # fmt: skip
     before = [f"{name}{comma} {text}" for name in (weekday, weekday[:3])
               for comma in (",", "") for text in plain]  # fmt: skip
-    behind = [f"{iso} ({weekday})", f"{iso}, {weekday}", f"{iso} {weekday}"]
-    return (*plain, *before, *behind, f"{month} {y}")
+    behind = [f"{iso} ({weekday})", f"{iso}, {weekday}", f"{iso} {weekday}",
+              f"{iso} ({weekday[:3]})", f"{iso} {weekday[:3]}"]  # fmt: skip
+    return (*plain, *before, *behind, f"{month} {y}", f"{month[:3]} {y}")
