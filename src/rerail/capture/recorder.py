@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rerail.clock import RunClock
 from rerail.errors import TapeWriteFailed
+from rerail.llm.calls import posted_call
 from rerail.proxy.handler import Phase, Route
 from rerail.redact.apply import Redactor
 from rerail.tape.records import (
@@ -53,6 +54,7 @@ class Recorder:
         self.clock = clock
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
+        self.model_asked: Callable[[], None] | None = None
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
 
@@ -152,6 +154,9 @@ class ExchangeRecord:
             self._write_request(body, unfinished=False)
         else:
             self._write_request_body(body, "complete")
+        asked = self._recorder.model_asked
+        if asked is not None and posted_call(self._route.host, self._head) is not None:
+            asked()
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))

@@ -13,6 +13,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from rerail.wire.forms import split_absolute
+from rerail.wire.http1 import Head, request_line
+
 Operation = Literal["chat", "text_completion", "generate_content"]
 ErrorForm = Literal["openai", "anthropic", "gemini", "ollama", "aws", "json", "text"]
 
@@ -152,6 +155,16 @@ def model_call(
         return None
     versioned = bool(_header(headers, "anthropic-version"))
     return _lookup(host, target.partition("?")[0], websocket, versioned)
+
+
+def posted_call(host: str, head: Head) -> ModelCall | None:
+    """The same for a request's head as sent, but only what is asked by POST. Cheap for all else."""
+    if not head.start.startswith(b"POST "):
+        return None
+    target = request_line(head).target
+    absolute = split_absolute(target)
+    path = (absolute[3] if absolute else target).partition(b"?")[0].decode("latin-1")
+    return _lookup(host.lower(), path, False, head.get(b"anthropic-version") is not None)
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,52 @@
+"""The log that a probe writes: one record a line, tab separated. Pure; imports nothing of rerail.
+
+`hello` says who writes; `s` names a call site, `t` is a time and `r` entropy handed out there,
+`missing` something that passed by. Unknown kinds are kept.
+"""
+
+import msgspec
+from msgspec import Struct
+
+
+class Hello(Struct, frozen=True):
+    """Who writes a log. `key` and `n` are the same for the same process of a replay."""
+
+    pid: int = 0
+    ppid: int = 0
+    argv: list[str] = []
+    executable: str = ""
+    version: str = ""
+    key: str = ""
+    n: int = 0
+    cwd: str = ""
+    kind: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of a process among those of its run."""
+        return f"{self.key}.{self.n}"
+
+
+def read_hello(line: bytes) -> Hello | None:
+    """The hello that a line is, or None."""
+    kind, _, rest = line.partition(b"\t")
+    if kind != b"hello":
+        return None
+    try:
+        return msgspec.json.decode(rest, type=Hello)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def hello_line(hello: Hello) -> bytes:
+    """The line that a hello is."""
+    return b"hello\t" + msgspec.json.encode(hello) + b"\n"
+
+
+def read_missing(line: bytes) -> tuple[str, str] | None:
+    """What passed by, and the detail, where a line says so."""
+    kind, _, rest = line.rstrip(b"\n").partition(b"\t")
+    if kind != b"missing":
+        return None
+    what, _, detail = rest.decode("utf-8", "replace").partition("\t")
+    return what, detail
