@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rerail.launch.run_folder import PAGE_SIZE, ProbeSettings, RunFolder
+from rerail.launch.run_folder import HEAD_SIZE, PAGE_SIZE, ProbeSettings, RunFolder
 
 SETTINGS = ProbeSettings(mode="record", seed="ab" * 32)
 
@@ -37,6 +37,14 @@ def test_the_page_shows_what_was_published_last(folder: RunFolder) -> None:
     folder.publish()
     assert page_of(folder) == (version, counter + 2, 7, -5, 1 << 60, 9, 1)
     assert counter % 2 == 0
+
+
+def test_a_turn_is_counted_for_its_process_and_for_the_run(folder: RunFolder) -> None:
+    for process in (2, 0, 2, 70000):
+        folder.turn_begins(process)
+    assert page_of(folder)[2] == 4
+    content = (folder.path / "page").read_bytes()
+    assert struct.unpack_from("<4Q", content, HEAD_SIZE) == (1, 0, 2, 0)
 
 
 def test_settings_stand_there_before_the_command_starts(folder: RunFolder) -> None:

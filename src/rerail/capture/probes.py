@@ -23,10 +23,9 @@ class Turns:
         self._logs = logs
         self._folder = folder
 
-    def model_asked(self) -> None:
-        """A model call's request is complete: a new turn begins."""
-        self._folder.page.turn += 1
-        self._folder.publish()
+    def model_asked(self, process_id: int) -> None:
+        """A model call's request is complete: a new turn of this process begins."""
+        self._folder.turn_begins(process_id)
         self.keep_news()
 
     def keep_news(self) -> None:

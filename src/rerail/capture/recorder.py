@@ -54,7 +54,7 @@ class Recorder:
         self.clock = clock
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
-        self.model_asked: Callable[[], None] | None = None
+        self.model_asked: Callable[[int], None] | None = None
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
 
@@ -156,7 +156,7 @@ class ExchangeRecord:
             self._write_request_body(body, "complete")
         asked = self._recorder.model_asked
         if asked is not None and posted_call(self._route.host, self._head) is not None:
-            asked()
+            asked(self._route.process_id)
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))

@@ -19,7 +19,9 @@ from msgspec import Struct
 VARIABLE: Final = "RERAIL_RUN"
 """The environment variable that tells a probe where the folder is."""
 
-PAGE_SIZE: Final = 64
+HEAD_SIZE: Final = 64
+SLOTS: Final = 4096
+PAGE_SIZE: Final = HEAD_SIZE + 8 * SLOTS
 PAGE_VERSION: Final = 1
 REAL_CLOCK: Final = 1
 """A flag of the page: from now on a probe hands out the system's own time."""
@@ -69,8 +71,9 @@ class RunFolder:
         self.page = Page()
         self._page = os.open(path / "page", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._count = 0
+        self._turns: dict[int, int] = {}
         self._logs: dict[int, _Log] = {}
-        os.pwrite(self._page, bytes(PAGE_SIZE), 0)
+        os.ftruncate(self._page, PAGE_SIZE)
         self.publish()
 
     @classmethod
@@ -87,6 +90,14 @@ class RunFolder:
     def channel(self) -> Path:
         """Where the recorder's unix socket for probes is, once somebody listens there."""
         return self.path / "channel"
+
+    def turn_begins(self, process_id: int) -> None:
+        """A model call came from this process, or from nobody known (0)."""
+        turns = self._turns[process_id] = self._turns.get(process_id, 0) + 1
+        if process_id < SLOTS:
+            os.pwrite(self._page, turns.to_bytes(8, "little"), HEAD_SIZE + 8 * process_id)
+        self.page.turn += 1
+        self.publish()
 
     def publish(self) -> None:
         """Show the page as it is now. Its counter is odd while the rest is being written."""

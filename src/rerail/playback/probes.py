@@ -54,8 +54,7 @@ class Playhead:
         if request.method != "POST":
             return
         if model_call("POST", request.host.lower(), request.target, request.headers):
-            self.folder.page.turn += 1
-            self.folder.publish()
+            self.folder.turn_begins(request.process_id)
 
     def serving(self, exchange_id: int) -> None:
         """A recorded reply is about to be sent: it is as late as when that reply had come."""

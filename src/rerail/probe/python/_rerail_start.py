@@ -1,0 +1,29 @@
+"""What a run asks of its Pythons is put in place: now for what is loaded, else when it is."""
+
+from _rerail_run import RUN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict
+
+
+def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
+    """Join the run; `hooks` are called with the module of their name once it is imported."""
+    RUN.join()
+    if not RUN.live:
+        return
+    from _rerail_sites import prepare
+
+    prepare()
+    if RUN.settings["clock"]:
+        import _rerail_clock
+
+        _rerail_clock.install()
+        hooks["datetime"] = _rerail_clock.install_datetime
+    if RUN.settings["random"]:
+        import _rerail_random
+
+        _rerail_random.install()
+        hooks["random"] = _rerail_random.install_random
+        hooks["uuid"] = _rerail_random.install_uuid
+        hooks["tempfile"] = _rerail_random.install_tempfile
