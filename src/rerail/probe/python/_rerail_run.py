@@ -6,10 +6,11 @@ that is over, or a folder that cannot be used, makes all of this silent: the age
 
 import os
 import sys
+from itertools import chain, count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List
+    from typing import Any, Dict, Iterable, List
 
 PROTECTED = 500
 """Lowest descriptor of a log: an agent that closes "all" of its own seldom comes so far."""
@@ -43,9 +44,9 @@ class Run:
         try:
             with open(self.folder + "/settings.json", encoding="utf-8") as settings:
                 self.settings = _read_json(settings.read())
-            self._base = _base_name()
+            self._base = _base_name() + _which_child()
             key = self._key(os.environ.get("RERAIL_PARENT", ""), "python")
-            self._enter(key, "python", os.environ.get("RERAIL_PARENT", ""))
+            self._enter(key, "python")
         except (OSError, ValueError, KeyError):
             self.live = False
             return
@@ -55,8 +56,8 @@ class Run:
     def _key(self, parent: str, kind: str) -> str:
         return _digest("\0".join((parent, kind, self._base)).encode("utf-8", "surrogateescape"))
 
-    def _enter(self, key: str, kind: str, parent: str, n: int = 0) -> None:
-        n = self._claim_name(key, n)
+    def _enter(self, key: str, kind: str, numbers: "Iterable[int]" = ()) -> None:
+        n = self._claim_name(key, numbers or self._likely(key))
         self.number, self._log = self._claim_number()
         self.name = "%s.%d" % (key, n)
         self.turn_slot = PROCESS_SLOT + self.number if self.number < SLOTS else 2
@@ -66,14 +67,27 @@ class Run:
         os.environ["RERAIL_PARENT"] = self.name
         self._label_traffic()
 
-    def _claim_name(self, key: str, n: int) -> int:
-        while True:
+    def _likely(self, key: str) -> "List[int]":
+        """In a replay, the numbers whose process was started with the same words."""
+        if self.settings["mode"] == "record":
+            return []
+        numbers, ours = [], _words()[1:]
+        for name in os.listdir(self.folder + "/v"):
+            before, _, n = name.rpartition(".")
+            if before == key and _words_of(self.folder + "/v/" + name)[1:] == ours:
+                numbers.append(int(n))
+        return sorted(numbers)
+
+    def _claim_name(self, key: str, numbers: "Iterable[int]") -> int:
+        """The first of these numbers that is free, else the lowest; siblings may race for one."""
+        for n in chain(numbers, count()):
             try:
                 path = "%s/k/%s.%d" % (self.folder, key, n)
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
                 return n
             except FileExistsError:
-                n += 1
+                continue
+        raise AssertionError
 
     def _claim_number(self) -> "tuple[int, int]":
         number = len(os.listdir(self.folder + "/p")) + 1
@@ -142,7 +156,7 @@ class Run:
         for renew in self.renewed:
             renew()
         try:
-            self._enter(self._key(parent, "fork"), "fork", parent, n)
+            self._enter(self._key(parent, "fork"), "fork", (n,))
         except OSError:
             self.live = False
 
@@ -198,7 +212,7 @@ def _out_of_the_way(descriptor: int) -> int:
 
 
 def _digest(content: bytes) -> str:
-    for name in ("_sha2", "_sha256"):
+    for name in ("_sha2", "_sha256") if sys.version_info >= (3, 12) else ("_sha256",):
         try:
             return __import__(name).sha256(content).hexdigest()[:16]  # type: ignore[no-any-return]
         except (ImportError, AttributeError):
@@ -263,6 +277,22 @@ def _words() -> "List[str]":
             return [word.decode("utf-8", "replace") for word in line.read().split(b"\0")[:-1]]
     except OSError:
         return [sys.executable or "", *getattr(sys, "argv", [])]
+
+
+def _which_child() -> str:
+    """Set by a parent that counts what it starts (`_rerail_spawn`)."""
+    number = os.environ.pop("RERAIL_CHILD", "")
+    return "\0" + number if number else ""
+
+
+def _words_of(log: str) -> "List[str]":
+    """The words that a recorded process says it was started with."""
+    try:
+        with open(log, encoding="utf-8", errors="replace") as lines:
+            kind, _, said = lines.readline().partition("\t")
+        return list(_read_json(said)["argv"]) if kind == "hello" else []
+    except (OSError, ValueError, KeyError):
+        return []
 
 
 def _base_name() -> str:

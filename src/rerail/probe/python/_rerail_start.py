@@ -12,9 +12,12 @@ def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
     RUN.join()
     if not RUN.live:
         return
+    import _rerail_spawn
     from _rerail_sites import prepare
 
     prepare()
+    RUN.renewed.append(_rerail_spawn.renewed)
+    hooks["multiprocessing.util"] = _rerail_spawn.install_multiprocessing
     if RUN.settings["clock"]:
         import _rerail_clock
 
