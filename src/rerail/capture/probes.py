@@ -9,6 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rerail.capture.recorder import Recorder
+from rerail.capture.unheard import Unheard
 from rerail.launch.run_folder import RunFolder
 from rerail.probe.log import Hello, hello_line, read_hello, read_missing
 from rerail.tape.records import ProbeLog, ProcessStarted
@@ -19,14 +20,17 @@ COMMAND: Final = 1
 class Turns:
     """Counts the turns of a recording, and has what was written in each brought to the tape."""
 
-    def __init__(self, logs: "ProbeLogs", folder: RunFolder) -> None:
-        self._logs = logs
+    def __init__(self, recorder: Recorder, folder: RunFolder) -> None:
+        self._logs = ProbeLogs(recorder)
         self._folder = folder
+        self._unheard = Unheard(recorder.missing)
 
     def model_asked(self, process_id: int) -> None:
         """A model call's request is complete: a new turn of this process begins."""
         self._folder.turn_begins(process_id)
         self.keep_news()
+        if self._folder.settings.clock or self._folder.settings.random:
+            self._unheard.look(self._logs.numbers)
 
     def keep_news(self) -> None:
         """Bring what has been written since the last time onto the tape."""
@@ -35,11 +39,11 @@ class Turns:
 
 
 class ProbeLogs:
-    """Brings the logs of a run's processes to its tape."""
+    """Brings the logs of a run's processes to its tape. `numbers` are theirs by pid."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._numbers: dict[int, int] = {}
+        self.numbers: dict[int, int] = {}
 
     def keep(self, number: int, lines: bytes) -> None:
         """Bring these lines of a process onto the tape."""
@@ -70,7 +74,7 @@ class ProbeLogs:
 
     def _said_hello(self, number: int, hello: Hello) -> Hello:
         redactor = self._recorder.redactor
-        self._numbers[hello.pid] = number
+        self.numbers[hello.pid] = number
         if number != COMMAND:
             self._recorder.emit(
                 lambda at, wall: ProcessStarted(
@@ -81,7 +85,7 @@ class ProbeLogs:
                     argv=hello.argv,
                     cwd=hello.cwd,
                     pid=hello.pid,
-                    parent_process_id=self._numbers.get(hello.ppid, 0),
+                    parent_process_id=self.numbers.get(hello.ppid, 0),
                 )
             )
         return replace(

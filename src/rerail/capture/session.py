@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
-from rerail.capture.probes import ProbeLogs, Turns
+from rerail.capture.probes import Turns
 from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.command import find_program
@@ -98,7 +98,7 @@ class _Recording:
             )
             where_it_fails.pop_all()
         self._recorder = self._keeping.recorder
-        self._turns = Turns(ProbeLogs(self._recorder), self._folder)
+        self._turns = Turns(self._recorder, self._folder)
         self._recorder.model_asked = self._turns.model_asked
 
     def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
