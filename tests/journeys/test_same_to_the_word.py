@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rerail.tape.records import CaptureMissing, ProbeLog
 from tests.journeys.rail import AGENTS, Rail, Recorded, Replayed
 
 pytestmark = pytest.mark.journey
@@ -95,3 +96,30 @@ def test_without_the_clock_the_first_prompt_differs(rail: Rail, agent: Path) -> 
     """What the tests above show is the probe's doing."""
     run = recorded(rail, agent, "alone", options=["--no-clock"])
     assert not rail.replay(run.tape).green
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_a_python_that_cannot_load_the_probe_is_named(rail: Rail, agent: Path) -> None:
+    run = rail.record(sys.executable, "-I", str(agent))
+    missing = [event for event in run.events() if isinstance(event, CaptureMissing)]
+    (detail,) = [event.detail for event in missing if event.what.startswith("clock and random")]
+    assert detail.endswith("dated_agent.py): it was started with -I")
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_a_replay_that_is_recorded_can_be_replayed(rail: Rail, agent: Path) -> None:
+    run = recorded(rail, agent, "alone")
+    again = rail.replay(run.tape, options=["-o", "again.tape"])
+    assert again.green, again.said
+    same(rail, rail.folder / "again.tape", run.output)
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_what_was_handed_out_is_kept_though_the_agent_was_killed(rail: Rail, agent: Path) -> None:
+    agent.write_text(agent.read_text().replace(PLACE, "turn == 3 and os.kill(os.getpid(), 9)"))
+    run = rail.record(sys.executable, str(agent))
+    assert run.status == 128 + 9
+    logs = [run.blob(event.content) for event in run.events() if isinstance(event, ProbeLog)]
+    told = b"".join(logs).split(b"\n")
+    assert len([line for line in told if line.startswith(b"t\t3\t")]) == 4
+    assert len([line for line in told if line.startswith(b"r\t3\t")]) == 1

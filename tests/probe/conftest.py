@@ -83,7 +83,8 @@ def recorder(
 
 
 PYENV = Path("~/.pyenv/versions").expanduser()
-VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
+VERSIONS = [name for name in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13") if name != THIS]
 
 
 @pytest.fixture(params=("this", *VERSIONS))
@@ -97,3 +98,9 @@ def played(request: pytest.FixtureRequest, tmp_path: Path) -> Played:
     if executable is None:
         pytest.skip(f"{name} is not installed here")
     return Played(tmp_path, executable)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Played:
+    """Programs under the probe, in this Python."""
+    return Played(tmp_path, sys.executable)

@@ -100,6 +100,6 @@ def recorded_logs(tape: Tape) -> dict[str, bytes]:
     logs: dict[str, bytes] = {}
     for parts in pieces.values():
         hello = read_hello(parts[0].partition(b"\n")[0])
-        if hello is not None:
+        if hello is not None and hello.name:
             logs[hello.name] = b"".join(parts)
     return logs

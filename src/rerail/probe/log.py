@@ -4,8 +4,13 @@
 `missing` something that passed by. Unknown kinds are kept.
 """
 
+import re
+from typing import Final
+
 import msgspec
 from msgspec import Struct
+
+_KEY: Final = re.compile(r"[0-9a-f]{16}")
 
 
 class Hello(Struct, frozen=True):
@@ -23,8 +28,8 @@ class Hello(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name of a process among those of its run."""
-        return f"{self.key}.{self.n}"
+        """The name of a process among those of its run; empty for a key that no probe makes."""
+        return f"{self.key}.{self.n}" if _KEY.fullmatch(self.key) and self.n >= 0 else ""
 
 
 def read_hello(line: bytes) -> Hello | None:
