@@ -10,10 +10,12 @@ from rerail.capture.recorder import Recorder
 from rerail.clock import RunClock
 from rerail.launch.run_folder import ProbeSettings, RunFolder
 from rerail.probe.log import Hello, hello_line, read_hello
+from rerail.proxy.handler import Route
 from rerail.redact.apply import Redactor
 from rerail.tape.reader import Tape
 from rerail.tape.records import CaptureMissing, Event, ProbeLog, ProcessStarted, RunStarted
 from rerail.tape.writer import TapeWriter
+from rerail.wire.http1 import parse_head
 
 SECRET = "sk-proj-AbC_123-xyz/0=9"
 HELLO = Hello(pid=77, ppid=76, argv=["python3", "tool.py"], key="ab" * 8, n=0, cwd="/w")
@@ -106,7 +108,10 @@ def test_a_model_call_is_a_turn_and_brings_the_news(
     with RunFolder.make(ProbeSettings(mode="record", seed="")) as folder:
         turns = Turns(recorder, folder)
         (folder.path / "p" / "2.log").write_bytes(b"t\t0\t1\t5\nt\t0")
-        turns.model_asked(2)
+        route = Route(1, "https", "api.openai.com", 443, 2)
+        turns.posted(route, parse_head(b"POST /v1/embeddings HTTP/1.1\r\n\r\n"))
+        assert folder.page.turn == 0
+        turns.posted(route, parse_head(b"POST /v1/responses?x HTTP/1.1\r\n\r\n"))
         assert folder.page.turn == 1
         (folder.path / "p" / "2.log").write_bytes(b"t\t0\t1\t5\nt\t0\t1\t6\n")
         turns.keep_news()

@@ -4,15 +4,19 @@ A turn is a model call whose request has wholly come. The page moves on before a
 can reach the agent, since both happen on the event loop, in this order.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from rerail.capture.recorder import Recorder
-from rerail.capture.unheard import Unheard
 from rerail.launch.run_folder import RunFolder
 from rerail.probe.log import Hello, hello_line, read_hello, read_missing
+from rerail.proxy.handler import Route
 from rerail.tape.records import ProbeLog, ProcessStarted
+from rerail.wire.http1 import Head
+
+if TYPE_CHECKING:
+    from rerail.capture.unheard import Unheard
 
 COMMAND: Final = 1
 
@@ -23,19 +27,30 @@ class Turns:
     def __init__(self, recorder: Recorder, folder: RunFolder) -> None:
         self._logs = ProbeLogs(recorder)
         self._folder = folder
-        self._unheard = Unheard(recorder.missing)
+        self._missing = recorder.missing
+        self._unheard: Unheard | None = None
 
-    def model_asked(self, process_id: int) -> None:
-        """A model call's request is complete: a new turn of this process begins."""
-        self._folder.turn_begins(process_id)
-        self.keep_news()
-        if self._folder.settings.clock or self._folder.settings.random:
-            self._unheard.look(self._logs.numbers)
+    def posted(self, route: Route, head: Head) -> None:
+        """A POST is complete: where it asks a model, a new turn of its process begins."""
+        from rerail.llm.calls import posted_call  # its table takes a while to be made
+
+        if posted_call(route.host, head) is not None:
+            self._folder.turn_begins(route.process_id)
+            self.keep_news()
+            self._look_around()
 
     def keep_news(self) -> None:
         """Bring what has been written since the last time onto the tape."""
         for number, lines in self._folder.news():
             self._logs.keep(number, lines)
+
+    def _look_around(self) -> None:
+        from rerail.capture.unheard import Unheard
+
+        settings = self._folder.settings
+        if settings.clock or settings.random:
+            self._unheard = self._unheard or Unheard(self._missing)
+            self._unheard.look(self._logs.numbers)
 
 
 class ProbeLogs:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from rerail.clock import RunClock
 from rerail.errors import TapeWriteFailed
-from rerail.llm.calls import posted_call
 from rerail.proxy.handler import Phase, Route
 from rerail.redact.apply import Redactor
 from rerail.tape.records import (
@@ -54,7 +53,7 @@ class Recorder:
         self.clock = clock
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
-        self.model_asked: Callable[[int], None] | None = None
+        self.posted: Callable[[Route, Head], None] | None = None
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
 
@@ -154,9 +153,9 @@ class ExchangeRecord:
             self._write_request(body, unfinished=False)
         else:
             self._write_request_body(body, "complete")
-        asked = self._recorder.model_asked
-        if asked is not None and posted_call(self._route.host, self._head) is not None:
-            asked(self._route.process_id)
+        posted = self._recorder.posted
+        if posted is not None and self._head.start.startswith(b"POST "):
+            posted(self._route, self._head)
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))

@@ -99,7 +99,7 @@ class _Recording:
             where_it_fails.pop_all()
         self._recorder = self._keeping.recorder
         self._turns = Turns(self._recorder, self._folder)
-        self._recorder.model_asked = self._turns.model_asked
+        self._recorder.posted = self._turns.posted
 
     def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
         others = self._settings.reverse
@@ -189,4 +189,5 @@ class _Recording:
 
 
 def _load() -> None:
+    import rerail.llm.calls
     import rerail.proxy.relay  # noqa: F401 - loaded while the command starts

@@ -158,9 +158,7 @@ def model_call(
 
 
 def posted_call(host: str, head: Head) -> ModelCall | None:
-    """The same for a request's head as sent, but only what is asked by POST. Cheap for all else."""
-    if not head.start.startswith(b"POST "):
-        return None
+    """The same for the head of a POST, as sent."""
     target = request_line(head).target
     absolute = split_absolute(target)
     path = (absolute[3] if absolute else target).partition(b"?")[0].decode("latin-1")
