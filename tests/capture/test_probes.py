@@ -16,6 +16,7 @@ from rerail.tape.reader import Tape
 from rerail.tape.records import CaptureMissing, Event, ProbeLog, ProcessStarted, RunStarted
 from rerail.tape.writer import TapeWriter
 from rerail.wire.http1 import parse_head
+from rerail.wire.websocket import Encoder
 
 SECRET = "sk-proj-AbC_123-xyz/0=9"
 HELLO = Hello(pid=77, ppid=76, argv=["python3", "tool.py"], key="ab" * 8, n=0, cwd="/w")
@@ -53,7 +54,7 @@ def test_lines_are_kept_as_they_were(recorder: Recorder, read: Callable[..., tup
     ProbeLogs(recorder).keep(1, lines)
     (event,), (log,) = read()
     assert isinstance(event, ProbeLog)
-    assert (event.process_id, log) == (1, lines)
+    assert (event.process_id, log, event.drawn) == (1, lines, 1)
 
 
 def test_a_hello_is_a_process_that_began(recorder: Recorder, read: Callable[..., tuple]) -> None:
@@ -116,3 +117,24 @@ def test_a_model_call_is_a_turn_and_brings_the_news(
         (folder.path / "p" / "2.log").write_bytes(b"t\t0\t1\t5\nt\t0\t1\t6\n")
         turns.keep_news()
     assert read()[1] == [b"t\t0\t1\t5\n", b"t\t0\t1\t6\n"]
+
+
+def test_a_text_that_makes_the_model_generate_is_a_turn(
+    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    upgrade = parse_head(b"GET /v1/responses HTTP/1.1\r\nUpgrade: websocket\r\n\r\n")
+    reply = parse_head(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n")
+    texts = [b'{"type": "response.create", "generate": false}', b'{"type": "response.create"}']
+    with RunFolder.make(ProbeSettings(mode="record", seed="")) as folder:
+        recorder.said = Turns(recorder, folder).said
+        exchange = recorder.exchange(Route(1, "https", "api.openai.com", 443, 3), upgrade, "none")
+        exchange.request_end("none", b"", b"")
+        exchange.switched(reply)
+        turns = []
+        for text in texts:
+            for sender in ("origin", "agent"):
+                for frame in Encoder(sender, "").message("text", text):
+                    exchange.switched_data(sender, frame)
+                turns.append(folder.page.turn)
+    assert turns == [0, 0, 0, 1]

@@ -102,6 +102,20 @@ def test_a_turn_is_a_model_call_of_a_process(
     assert struct.unpack_from("<4Q", page, HEAD_SIZE) == (0, 0, 0, 1)
 
 
+def test_a_text_that_makes_the_model_generate_is_a_turn(
+    start: Callable[[], Playhead], ask: Callable[..., Request]
+) -> None:
+    playhead = start()
+    upgrade = [("Upgrade", "websocket")]
+    hear = playhead.listener(ask(method="GET", target="/v1/responses", headers=upgrade))
+    hear(b'{"type": "session.update"}')
+    assert playhead.folder.page.turn == 0
+    hear(b'{"type": "response.create"}')
+    assert playhead.folder.page.turn == 1
+    playhead.listener(ask(method="GET", target="/chat", headers=upgrade))(b'{"type": "x"}')
+    assert playhead.folder.page.turn == 1
+
+
 def test_what_probes_say_is_told_and_kept(start: Callable[[], Playhead]) -> None:
     playhead = start()
     lines = b"missing\ta folder\tis there\nt\t0\t1\t5\nmissing\talone\t\n"

@@ -35,9 +35,19 @@ class Turns:
         from rerail.llm.calls import posted_call  # its table takes a while to be made
 
         if posted_call(route.host, head) is not None:
-            self._folder.turn_begins(route.process_id)
-            self.keep_news()
-            self._look_around()
+            self._begin(route.process_id)
+
+    def said(self, route: Route, head: Head, message: bytes) -> None:
+        """A text of the agent on a WebSocket; `head` is that of the upgrade."""
+        from rerail.llm.calls import is_turn, session_api
+
+        if is_turn(session_api(route.host, head), message):
+            self._begin(route.process_id)
+
+    def _begin(self, process_id: int) -> None:
+        self._folder.turn_begins(process_id)
+        self.keep_news()
+        self._look_around()
 
     def keep_news(self) -> None:
         """Bring what has been written since the last time onto the tape."""
@@ -68,10 +78,10 @@ class ProbeLogs:
         if not content:
             return
         digest = recorder.writer.blob(content, lane=f"probe {number}")
-        size = len(content)
+        size, drawn = len(content), content.count(b"\nr\t") + content.startswith(b"r\t")
         recorder.emit(
             lambda at, wall: ProbeLog(
-                at=at, wall=wall, process_id=number, content=digest, size=size
+                at=at, wall=wall, process_id=number, content=digest, size=size, drawn=drawn
             )
         )
 

@@ -5,6 +5,7 @@ Each record and each piece of a body goes through the redactor before the writer
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rerail.clock import RunClock
@@ -54,6 +55,7 @@ class Recorder:
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
         self.posted: Callable[[Route, Head], None] | None = None
+        self.said: Callable[[Route, Head, bytes], None] | None = None
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
 
@@ -242,6 +244,8 @@ class ExchangeRecord:
         if (head.get(b"upgrade") or b"").lower() == b"websocket":
             extensions = websocket_extensions(head)
             self._switched = WebSocketRecord(self._recorder, self._id, self._lane, extensions)
+            if self._recorder.said is not None:
+                self._switched.said = partial(self._recorder.said, self._route, self._head)
         else:
             protocol = (head.get(b"upgrade") or b"another protocol").decode("latin-1")
             self._switched = self._recorder.tunnel(self._route, f"switched to {protocol}")

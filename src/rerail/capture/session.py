@@ -99,7 +99,7 @@ class _Recording:
             where_it_fails.pop_all()
         self._recorder = self._keeping.recorder
         self._turns = Turns(self._recorder, self._folder)
-        self._recorder.posted = self._turns.posted
+        self._recorder.posted, self._recorder.said = self._turns.posted, self._turns.said
 
     def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
         others = self._settings.reverse

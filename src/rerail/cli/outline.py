@@ -16,6 +16,7 @@ from rerail.tape.records import (
     CaptureMissing,
     ConnectionFailed,
     Event,
+    ProbeLog,
     ProcessEnded,
     ProcessStarted,
     RunEnded,
@@ -54,6 +55,7 @@ class Outline:
     failures: list[ConnectionFailed] = field(default_factory=list)
     tunnels: list[tuple[TunnelOpened, TunnelClosed | None]] = field(default_factory=list)
     unfinished: list[UnfinishedBody] = field(default_factory=list)
+    drawn: int = 0
     damage: list[RerailError] = field(default_factory=list)
 
     def exchange(self, exchange_id: int) -> Exchange | None:
@@ -137,6 +139,8 @@ def _take(outline: Outline, event: Event) -> None:
     match event:
         case RunLost():
             outline.lost = event
+        case ProbeLog():
+            outline.drawn += event.drawn
         case CaptureMissing():
             outline.missing.append(event)
         case ConnectionFailed():

@@ -159,10 +159,19 @@ def model_call(
 
 def posted_call(host: str, head: Head) -> ModelCall | None:
     """The same for the head of a POST, as sent."""
+    return _lookup(host.lower(), _path_of(head), False, bool(head.get(b"anthropic-version")))
+
+
+def session_api(host: str, head: Head) -> str:
+    """The API that an upgrade to a WebSocket, as sent, opens a session of; empty for none."""
+    call = _lookup(host.lower(), _path_of(head), True, False)
+    return call.api if call else ""
+
+
+def _path_of(head: Head) -> str:
     target = request_line(head).target
     absolute = split_absolute(target)
-    path = (absolute[3] if absolute else target).partition(b"?")[0].decode("latin-1")
-    return _lookup(host.lower(), path, False, head.get(b"anthropic-version") is not None)
+    return (absolute[3] if absolute else target).partition(b"?")[0].decode("latin-1")
 
 
 @lru_cache(maxsize=1024)

@@ -12,7 +12,7 @@ from rerail.clock import monotonic_ns
 from rerail.compare.canon import Request
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.launch.run_folder import REAL_CLOCK, ProbeSettings, RunFolder
-from rerail.llm.calls import model_call
+from rerail.llm.calls import is_turn, model_call
 from rerail.playback.script import Script
 from rerail.probe.log import read_hello, read_missing
 from rerail.tape.reader import Tape
@@ -55,6 +55,16 @@ class Playhead:
             return
         if model_call("POST", request.host.lower(), request.target, request.headers):
             self.folder.turn_begins(request.process_id)
+
+    def listener(self, request: Request) -> Callable[[bytes], None]:
+        """What is to hear the texts of the agent on the WebSocket that a request opened."""
+        call = model_call("GET", request.host.lower(), request.target, request.headers)
+
+        def hear(message: bytes) -> None:
+            if call is not None and is_turn(call.api, message):
+                self.folder.turn_begins(request.process_id)
+
+        return hear
 
     def serving(self, exchange_id: int) -> None:
         """A recorded reply is about to be sent: it is as late as when that reply had come."""

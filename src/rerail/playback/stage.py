@@ -338,12 +338,22 @@ class PlayedSession:
         agreed = parse_head(plan.head.data).get_all(b"sec-websocket-extensions")
         extensions = b", ".join(agreed).decode("latin-1")
         self._dialogue = Dialogue(
-            self._stage.player, answer, extensions, self._wire, self._timer, ready=self._ready
+            self._stage.player,
+            answer,
+            extensions,
+            self._wire,
+            self._timer,
+            ready=self._ready,
+            listener=self._listener(arriving),
         )
         self._dialogue.begin()
         held = self._scanner.take_held()
         if held:
             self._dialogue.received(held)
+
+    def _listener(self, arriving: "_Arriving") -> Callable[[bytes], None] | None:
+        playhead = self._stage.playhead
+        return playhead.listener(arriving.request(self._route)) if playhead else None
 
     def _end(self) -> None:
         """The reply is sent: the connection goes the way it went."""

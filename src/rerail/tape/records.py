@@ -133,12 +133,14 @@ class ProcessEnded(Event, frozen=True, kw_only=True, tag="process.ended"):
 class ProbeLog(Event, frozen=True, kw_only=True, tag="probe.log"):
     """What the probe in one process wrote since the last such event: times and entropy handed out.
 
-    `content` is the digest of its lines. Joined in order, they are the log of that process.
+    `content` is the digest of its lines. Joined in order, they are the log of that process. `drawn`
+    of them hold random bytes that may have become keys.
     """
 
     process_id: int
     content: bytes
     size: int
+    drawn: int = 0
 
 
 class ConnectionFailed(Event, frozen=True, kw_only=True, tag="connection.failed"):
