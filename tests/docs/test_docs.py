@@ -150,8 +150,8 @@ def test_the_tasks_of_make_exist(page: Path) -> None:
         assert asked == {"demo", "test"}
 
 
-def test_decisions_are_numbered_without_a_gap_and_indexed() -> None:
+def test_decisions_have_a_number_each_and_are_indexed() -> None:
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    assert len({int(page.name[:4]) for page in pages}) == len(pages)
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     assert [page.name for page in pages if f"decisions/{page.name}" not in index] == []
