@@ -5,7 +5,7 @@ import textwrap
 from pathlib import Path
 
 from rerail.clock import monotonic_ns
-from rerail.launch.run_folder import ProbeSettings, RunFolder
+from rerail.launch.run_folder import REAL_CLOCK, ProbeSettings, RunFolder
 from rerail.probe import paths
 from rerail.probe.log import read_hello
 
@@ -32,6 +32,7 @@ class Played:
         self.logs: dict[str, bytes] = {}
         self.seed = SEED
         self.said = ""
+        self.written = b""
 
     def record(self, program: str, *options: str, **settings: bool) -> str:
         """Run a program as in a recording; its output."""
@@ -44,18 +45,24 @@ class Played:
                 self.logs[hello.name] = lines
         return output
 
-    def replay(self, program: str, *options: str, wall: int = 0, limit: int = 0) -> str:
+    def replay(
+        self, program: str, *options: str, wall: int = 0, limit: int = 0, live: bool = False
+    ) -> str:
         """Run a program as in a replay of the last recording; its output.
 
-        `wall` and `limit` are what the page says of the time.
+        `wall` and `limit` are what the page says of the time; `live`: that it is the true one, in a
+        replay that is recorded.
         """
-        settings = ProbeSettings(mode="replay", seed=self.seed, log=False)
+        settings = ProbeSettings(mode="replay", seed=self.seed, log=live)
         with RunFolder.make(settings) as run:
             run.give_back(self.logs)
             run.page.wall_base, run.page.wall_limit = wall, limit
             run.page.mono_base = 0 if not wall else monotonic_ns()
+            run.page.flags = REAL_CLOCK if live else 0
             run.publish()
-            return self._run(run, program, options)
+            output = self._run(run, program, options)
+            self.written = b"".join(lines for _, lines in run.news())
+            return output
 
     def alone(self, program: str) -> str:
         """Run a program outside any run; its output."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rerail.clock import wall_ns
 from tests.probe.played import Played
 
 EVERYTHING = """
@@ -129,6 +130,16 @@ def test_values_past_the_limit_are_left_to_the_page_and_that_is_said(played: Pla
     (log,) = played.logs.values()
     assert log.count(b"\nt\t") == 4096
     assert log.count(b"\nmissing\ttimes past 4096") == 1
+
+
+def test_a_run_that_has_gone_live_is_told_the_true_time_and_that_is_written_down(
+    here: Played,
+) -> None:
+    here.record("import time; print(time.time_ns())")
+    now = wall_ns()
+    told = int(here.replay("import time; print(time.time_ns())", live=True))
+    assert now < told < wall_ns()
+    assert f"\t{told}\n".encode() in here.written
 
 
 def test_monotonic_clocks_are_left_alone(played: Played) -> None:

@@ -353,7 +353,7 @@ class PlayedSession:
 
     def _listener(self, arriving: "_Arriving") -> Callable[[bytes], None] | None:
         playhead = self._stage.playhead
-        return playhead.listener(arriving.request(self._route)) if playhead else None
+        return playhead.listener(arriving.request()) if playhead else None
 
     def _end(self) -> None:
         """The reply is sent: the connection goes the way it went."""

@@ -50,8 +50,10 @@ def _recorded_now(frame: "FrameType") -> int:
 
 def _replayed_now(frame: "FrameType") -> int:
     """The time that this place was given in the recording, else the time of the page."""
-    if not RUN.live or RUN.words[6] & 1:
+    if not RUN.live:
         return _time_ns()
+    if RUN.words[6] & 1:
+        return _recorded_now(frame) if RUN.settings["log"] else _time_ns()
     site, turn = site_of(frame), RUN.turn()
     if site.turn != turn:
         site.begin(turn)
