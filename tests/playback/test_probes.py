@@ -61,10 +61,13 @@ def test_a_log_is_given_back_whole_under_the_name_of_its_process(made: Made) -> 
     assert recorded_logs(made.tape.finish()) == {f"{KEY}.3": hello + b"t\t0\t1\t5\nt\t1\t1\t6\n"}
 
 
-@pytest.mark.parametrize("key", ["../../escaped", "AB" * 8, "", "ab" * 9, "ab/cd"])
-def test_a_name_that_no_probe_makes_is_not_a_files(made: Made, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "n"),
+    [("../../escaped", 0), ("AB" * 8, 0), ("", 0), ("ab" * 9, 0), (KEY, -1), (KEY, 10**18)],
+)
+def test_a_name_that_no_probe_makes_is_not_a_files(made: Made, key: str, n: int) -> None:
     """The tape may be a stranger's, and the name becomes that of a file."""
-    made.log(2, hello_line(Hello(key=key, n=0)))
+    made.log(2, hello_line(Hello(key=key, n=n)))
     assert recorded_logs(made.tape.finish()) == {}
 
 

@@ -73,6 +73,19 @@ def test_an_agents_own_seed_is_its_own(played: Played) -> None:
     played.same(program)
 
 
+def test_a_fork_of_a_seeded_process_draws_its_own(played: Played) -> None:
+    program = """
+        import random
+        random.seed(5)
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+        print(random.random(), flush=True)
+    """
+    child, parent = played.same(program).split()
+    assert parent == "0.6229016948897019" != child
+
+
 def test_functions_bind_no_more_than_those_they_stand_for(played: Played) -> None:
     program = """
         import copy, pickle, random

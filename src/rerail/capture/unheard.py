@@ -43,7 +43,8 @@ class Unheard:
 
 def _is_python(pid: int) -> bool:
     with suppress(OSError):
-        return (PROC / str(pid) / "exe").readlink().name.startswith(("python", "pypy"))
+        program = os.readlink(f"{PROC}/{pid}/exe")  # noqa: PTH115 - asked while an agent waits
+        return program.rpartition("/")[2].startswith(("python", "pypy"))
     return False
 
 

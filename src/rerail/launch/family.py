@@ -1,5 +1,6 @@
 """Who descends from this process, read from /proc. Knows nothing of why one asks."""
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -34,10 +35,12 @@ def family_of(pid: int) -> list[int]:
     generation = [pid]
     while generation:
         parent = generation.pop()
-        for task in (PROC / str(parent) / "task").glob("*/children"):
-            with suppress(OSError):
-                generation += map(int, task.read_bytes().split())
         found.append(parent)
+        tasks = f"{PROC}/{parent}/task"
+        with suppress(OSError):
+            for task in os.listdir(tasks):  # noqa: PTH208 - asked while an agent waits
+                with open(f"{tasks}/{task}/children", "rb", buffering=0) as children:  # noqa: PTH123
+                    generation += map(int, children.read().split())
     return found[1:]
 
 

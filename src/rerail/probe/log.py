@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+_MANY: Final = 10**9
 _KEY: Final = re.compile(r"[0-9a-f]{16}")
 
 
@@ -29,7 +30,7 @@ class Hello(Struct, frozen=True):
     @property
     def name(self) -> str:
         """The name of a process among those of its run; empty for a key that no probe makes."""
-        return f"{self.key}.{self.n}" if _KEY.fullmatch(self.key) and self.n >= 0 else ""
+        return f"{self.key}.{self.n}" if _KEY.fullmatch(self.key) and 0 <= self.n < _MANY else ""
 
 
 def read_hello(line: bytes) -> Hello | None:

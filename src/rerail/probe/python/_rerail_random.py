@@ -103,6 +103,8 @@ class _Shared:
         self.module = module
         self.inner = module._inst
         self.seeded = False
+        # Python seeds the shared generator anew in a fork, whatever it was.
+        RUN.renewed.append(lambda: setattr(self, "seeded", False))
 
     def __reduce__(self) -> "Any":
         return __import__, ("random",)
