@@ -57,7 +57,9 @@ def same(rail: Rail, tape: Path, output: bytes) -> Replayed:
 
 
 @pytest.mark.usefixtures("openai_model")
-@pytest.mark.parametrize("way", ["alone", "fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "way", ["alone", "fork", "spawn", "forkserver", "threads", "tasks", "pool"]
+)
 def test_thirty_prompts_come_again(rail: Rail, agent: Path, way: str) -> None:
     run = recorded(rail, agent, way)
     assert len(set(run.output.split(b"\n"))) > 3 * CALLS
@@ -66,7 +68,7 @@ def test_thirty_prompts_come_again(rail: Rail, agent: Path, way: str) -> None:
 
 
 @pytest.mark.usefixtures("openai_model")
-@pytest.mark.parametrize("way", ["alone", "fork"])
+@pytest.mark.parametrize("way", ["alone", "fork", "threads"])
 def test_they_come_again_with_more_logging(rail: Rail, agent: Path, way: str) -> None:
     run = recorded(rail, agent, way)
     text = agent.read_text()

@@ -61,6 +61,17 @@ def test_a_log_is_given_back_whole_under_the_name_of_its_process(made: Made) -> 
     assert recorded_logs(made.tape.finish()) == {f"{KEY}.3": hello + b"t\t0\t1\t5\nt\t1\t1\t6\n"}
 
 
+def test_a_job_of_a_pool_is_given_back_by_its_own_name(made: Made) -> None:
+    """Its next process may be another: what two say of it is one log."""
+    job = f"@{KEY}"
+    for process in (1, 2):
+        lines = f"s\t1\ta.py:f:-\t{job}\nt\t0\t1\t{process}\n".encode()
+        made.log(process, hello_line(Hello(key=KEY, n=process)) + lines)
+    logs = recorded_logs(made.tape.finish())
+    assert set(logs) == {f"{KEY}.1", f"{KEY}.2", job}
+    assert [line[-1:] for line in logs[job].splitlines() if line[:1] == b"t"] == [b"1", b"2"]
+
+
 @pytest.mark.parametrize(
     ("key", "n"),
     [("../../escaped", 0), ("AB" * 8, 0), ("", 0), ("ab" * 9, 0), (KEY, -1), (KEY, 10**18)],

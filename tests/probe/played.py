@@ -7,7 +7,7 @@ from pathlib import Path
 from rerail.clock import monotonic_ns
 from rerail.launch.run_folder import REAL_CLOCK, ProbeSettings, RunFolder
 from rerail.probe import paths
-from rerail.probe.log import read_hello
+from rerail.probe.log import jobs_in, read_hello
 
 SEED = "5e" * 32
 PRELUDE = """\
@@ -30,6 +30,7 @@ class Played:
         self.executable = executable
         self.environment = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
         self.logs: dict[str, bytes] = {}
+        self.jobs: list[dict[str, bytes]] = []
         self.seed = SEED
         self.said = ""
         self.written = b""
@@ -38,11 +39,12 @@ class Played:
         """Run a program as in a recording; its output."""
         with RunFolder.make(ProbeSettings(mode="record", seed=self.seed, **settings)) as run:
             output = self._run(run, program, options)
-            self.logs = {}
+            self.logs, self.jobs = {}, []
             for _, lines in run.news():
                 hello = read_hello(lines.partition(b"\n")[0])
                 assert hello is not None
                 self.logs[hello.name] = lines
+                self.jobs.append(jobs_in(lines, hello.name.encode()))
         return output
 
     def replay(
@@ -56,6 +58,7 @@ class Played:
         settings = ProbeSettings(mode="replay", seed=self.seed, log=live)
         with RunFolder.make(settings) as run:
             run.give_back(self.logs)
+            run.give_back({name: log for jobs in self.jobs for name, log in jobs.items()})
             run.page.wall_base, run.page.wall_limit = wall, limit
             run.page.mono_base = 0 if not wall else monotonic_ns()
             run.page.flags = REAL_CLOCK if live else 0

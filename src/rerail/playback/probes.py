@@ -14,7 +14,7 @@ from rerail.errors import NotOnTape, TapeAltered
 from rerail.launch.run_folder import REAL_CLOCK, ProbeSettings, RunFolder
 from rerail.llm.calls import is_turn, model_call
 from rerail.playback.script import Script
-from rerail.probe.log import read_hello, read_missing
+from rerail.probe.log import jobs_in, read_hello, read_missing
 from rerail.tape.reader import Tape
 from rerail.tape.records import ProbeLog
 
@@ -111,5 +111,7 @@ def recorded_logs(tape: Tape) -> dict[str, bytes]:
     for parts in pieces.values():
         hello = read_hello(parts[0].partition(b"\n")[0])
         if hello is not None and hello.name:
-            logs[hello.name] = b"".join(parts)
+            log = logs[hello.name] = b"".join(parts)
+            for job, lines in jobs_in(log, hello.name.encode()).items():
+                logs[job] = logs.get(job, b"") + lines
     return logs

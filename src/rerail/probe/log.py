@@ -12,6 +12,7 @@ from msgspec import Struct
 
 _MANY: Final = 10**9
 _KEY: Final = re.compile(r"[0-9a-f]{16}")
+_JOB: Final = re.compile(rb"@[0-9a-f]{16}")
 
 
 class Hello(Struct, frozen=True):
@@ -56,3 +57,24 @@ def read_missing(line: bytes) -> tuple[str, str] | None:
         return None
     what, _, detail = rest.decode("utf-8", "replace").partition("\t")
     return what, detail
+
+
+def jobs_in(log: bytes, process: bytes) -> dict[str, bytes]:
+    """What a log holds of jobs of pools, whose next process may be another: a log for each.
+
+    Call sites are numbered anew, so that logs of one job from several processes can be joined.
+    """
+    jobs: dict[bytes, tuple[str, bytes]] = {}
+    found: dict[str, bytes] = {}
+    for line in log.split(b"\n"):
+        fields = line.split(b"\t")
+        if fields[0] == b"s" and len(fields) > 3 and _JOB.fullmatch(fields[3]):
+            jobs[fields[1]] = (fields[3].decode("ascii"), process + b"." + fields[1])
+            at = 1
+        elif fields[0] in (b"t", b"r") and len(fields) > 3 and fields[2] in jobs:
+            at = 2
+        else:
+            continue
+        job, fields[at] = jobs[fields[at]]
+        found[job] = found.get(job, b"") + b"\t".join(fields) + b"\n"
+    return found

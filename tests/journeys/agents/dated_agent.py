@@ -1,8 +1,10 @@
 """Thirty prompts, each full of what no two runs have in common: times, ids, names, a key.
 
-`dated_agent.py [alone|fork|spawn|forkserver]`: in one process, or in three at once.
+`dated_agent.py [alone|fork|spawn|forkserver|threads|tasks|pool]`: one after the other, or in three
+processes, threads, tasks or jobs at once.
 """
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -13,6 +15,7 @@ import tempfile
 import time
 import urllib.request
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from pathlib import Path
 
@@ -40,6 +43,10 @@ def ask(text):
         return json.load(reply)["choices"][0]["message"]["content"]
 
 
+def ten_turns(first):
+    turns(first, first + 10)
+
+
 def turns(first, last):
     for turn in range(first, last):
         text = prompt(turn)
@@ -48,13 +55,29 @@ def turns(first, last):
         print(f"{text}\n-> {answer}\n", end="", flush=True)
 
 
+async def tasks():
+    async def some(first, last):
+        for turn in range(first, last):
+            await asyncio.to_thread(turns, turn, turn + 1)
+
+    await asyncio.gather(*(some(first, first + 10) for first in STARTS))
+
+
+STARTS = (0, 10, 20)
 if __name__ == "__main__":
     way = sys.argv[1] if len(sys.argv) > 1 else "alone"
     if way == "alone":
         turns(0, 30)
         sys.exit()
+    if way == "tasks":
+        asyncio.run(tasks())
+        sys.exit()
+    if way in ("threads", "pool"):
+        with ThreadPoolExecutor(3) if way == "threads" else multiprocessing.Pool(3) as pool:
+            list(pool.map(ten_turns, STARTS))
+        sys.exit()
     context = multiprocessing.get_context(way)
-    children = [context.Process(target=turns, args=(n, n + 10)) for n in (0, 10, 20)]
+    children = [context.Process(target=turns, args=(n, n + 10)) for n in STARTS]
     for child in children:
         child.start()
     for child in children:

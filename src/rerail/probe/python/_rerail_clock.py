@@ -7,7 +7,7 @@ Every function of `time` and `datetime` that tells the date goes by one number, 
 import time
 
 from _rerail_run import RUN
-from _rerail_sites import LIMIT, getframe, site_of
+from _rerail_sites import LIMIT, asking, getframe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,13 +36,11 @@ def _recorded_now(frame: "FrameType") -> int:
     """The system's time, written down with the place that asked for it."""
     now = _time_ns()
     if RUN.live:
-        site, turn = site_of(frame), RUN.turn()
-        if site.turn != turn:
-            site.begin(turn)
+        site = asking(frame)
         site.count += 1
         if site.count <= LIMIT:
             number = site.number if site.declared else site.declare()
-            RUN.write(b"t\t%d\t%d\t%d\n" % (turn, number, now))
+            RUN.write(b"t\t%d\t%d\t%d\n" % (site.turn, number, now))
         elif site.count == LIMIT + 1:
             RUN.missing("times past %d in one turn" % LIMIT, site.text)
     return now
@@ -54,19 +52,17 @@ def _replayed_now(frame: "FrameType") -> int:
         return _time_ns()
     if RUN.words[6] & 1:
         return _recorded_now(frame) if RUN.settings["log"] else _time_ns()
-    site, turn = site_of(frame), RUN.turn()
-    if site.turn != turn:
-        site.begin(turn)
+    site = asking(frame)
     at = site.count
     site.count = at + 1
     if at < len(site.times):
-        now = site.times[at]  # type: int
+        now: "int" = site.times[at]
         _Told.latest = max(_Told.latest, now)
     else:
         now = _Told.latest = max(_Told.latest, _of_the_page())
     if RUN.settings["log"] and at < LIMIT:
         number = site.number if site.declared else site.declare()
-        RUN.write(b"t\t%d\t%d\t%d\n" % (turn, number, now))
+        RUN.write(b"t\t%d\t%d\t%d\n" % (site.turn, number, now))
     return now
 
 

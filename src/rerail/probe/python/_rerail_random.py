@@ -8,7 +8,7 @@ may become a key or a token, so it stays real, and is written down.
 import os
 
 from _rerail_run import RUN
-from _rerail_sites import LIMIT, Site, getframe, site_of
+from _rerail_sites import LIMIT, Site, asking, getframe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ LARGEST = 65536
 """Bytes of entropy drawn at once that are written down."""
 
 _urandom = os.urandom
-_getrandom = getattr(os, "getrandom", None)  # type: Any
+_getrandom: "Any" = getattr(os, "getrandom", None)
 
 
 # Derived.
@@ -31,18 +31,11 @@ def derived(site: Site, kind: str, size: int) -> bytes:
 
     count = site.streams.get(kind, 0)
     site.streams[kind] = count + 1
-    what = "%s\0%d\0%s\0%s\0%d" % (RUN.name, site.turn, site.text, kind, count)
+    owner = site.scope if site.scope.startswith("@") else RUN.name + site.scope
+    what = "%s\0%d\0%s\0%s\0%d" % (owner, site.turn, site.text, kind, count)
     key = bytes.fromhex(RUN.settings["seed"])
     digest = blake2b(what.encode("utf-8", "surrogateescape"), key=key, digest_size=size)
-    return digest.digest()  # type: ignore[no-any-return]
-
-
-def asking(frame: "FrameType") -> Site:
-    """The site that asks, in the present turn."""
-    site, turn = site_of(frame), RUN.turn()
-    if site.turn != turn:
-        site.begin(turn)
-    return site
+    return digest.digest()
 
 
 # The system's generator.

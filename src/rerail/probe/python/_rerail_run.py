@@ -26,16 +26,16 @@ class Run:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.live = False
-        self.settings = {}  # type: Dict[str, Any]
+        self.settings: "Dict[str, Any]" = {}
         self.number = 0
-        self.name = ""
+        self.name = self.parent = ""
         self.turn_slot = REST_SLOT
-        self.words = None  # type: Any
-        self.signed = None  # type: Any
+        self.words: "Any" = None
+        self.signed: "Any" = None
         self._log = -1
         self._forks = 0
         self._base = ""
-        self.renewed = []  # type: List[Any]
+        self.renewed: "List[Any]" = []
 
     # Joining.
 
@@ -45,8 +45,8 @@ class Run:
             with open(self.folder + "/settings.json", encoding="utf-8") as settings:
                 self.settings = _read_json(settings.read())
             self._base = _base_name() + _which_child()
-            key = self._key(os.environ.get("RERAIL_PARENT", ""), "python")
-            self._enter(key, "python")
+            self.parent = os.environ.get("RERAIL_PARENT", "")
+            self._enter(self._key(self.parent, "python"), "python")
         except (OSError, ValueError, KeyError):
             self.live = False
             return
@@ -54,7 +54,7 @@ class Run:
             os.register_at_fork(before=self._about_to_fork, after_in_child=self._forked)
 
     def _key(self, parent: str, kind: str) -> str:
-        return _digest("\0".join((parent, kind, self._base)).encode("utf-8", "surrogateescape"))
+        return digest("\0".join((parent, kind, self._base)))
 
     def _enter(self, key: str, kind: str, numbers: "Iterable[int]" = ()) -> None:
         n = self._claim_name(key, numbers or self._likely(key))
@@ -147,7 +147,7 @@ class Run:
     def _forked(self) -> None:
         if not self.live:
             return
-        parent, n, self._forks = self.name, self._forks - 1, 0
+        self.parent, n, self._forks = self.name, self._forks - 1, 0
         before, self._log = self._log, -1
         try:
             os.close(before)
@@ -156,7 +156,7 @@ class Run:
         for renew in self.renewed:
             renew()
         try:
-            self._enter(self._key(parent, "fork"), "fork", (n,))
+            self._enter(self._key(self.parent, "fork"), "fork", (n,))
         except OSError:
             self.live = False
 
@@ -188,10 +188,10 @@ class Run:
         if self.live:
             self.write(text.encode("utf-8", "replace") + b"\n")
 
-    def recorded(self) -> bytes:
-        """In a replay, the recorded log of this process; empty where it has none."""
+    def recorded(self, name: str) -> bytes:
+        """In a replay, the recorded log of a process or a pool's job; empty where there is none."""
         try:
-            with open("%s/v/%s" % (self.folder, self.name), "rb") as log:
+            with open("%s/v/%s" % (self.folder, name), "rb") as log:
                 return log.read()
         except OSError:
             return b""
@@ -211,7 +211,9 @@ def _out_of_the_way(descriptor: int) -> int:
     return high
 
 
-def _digest(content: bytes) -> str:
+def digest(text: str) -> str:
+    """16 hexadecimal digits of its SHA-256, by the module in C that is there before `hashlib`."""
+    content = text.encode("utf-8", "surrogateescape")
     for name in ("_sha2", "_sha256") if sys.version_info >= (3, 12) else ("_sha256",):
         try:
             return __import__(name).sha256(content).hexdigest()[:16]  # type: ignore[no-any-return]
@@ -251,7 +253,7 @@ def _read_json(text: str) -> "Dict[str, Any]":
 
         return json.loads(text)  # type: ignore[no-any-return]
     try:
-        return make_scanner(_Plain)(text, 0)[0]  # type: ignore[arg-type]
+        return make_scanner(_Plain)(text, 0)[0]  # type: ignore[arg-type,no-any-return]
     except StopIteration:
         raise ValueError("no settings") from None
 

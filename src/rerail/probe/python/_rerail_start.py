@@ -18,6 +18,11 @@ def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
     prepare()
     RUN.renewed.append(_rerail_spawn.renewed)
     hooks["multiprocessing.util"] = _rerail_spawn.install_multiprocessing
+    hooks["multiprocessing.pool"] = _scopes("install_multiprocessing_pool")
+    hooks["concurrent.futures.process"] = _scopes("install_process_pool")
+    hooks["concurrent.futures.thread"] = _scopes("install_thread_pool")
+    hooks["threading"] = _scopes("install_threading")
+    hooks["asyncio.base_events"] = _scopes("install_asyncio")
     if RUN.settings["clock"]:
         import _rerail_clock
 
@@ -30,3 +35,14 @@ def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
         hooks["random"] = _rerail_random.install_random
         hooks["uuid"] = _rerail_random.install_uuid
         hooks["tempfile"] = _rerail_random.install_tempfile
+
+
+def _scopes(name: str) -> "Callable[[Any], None]":
+    """A function of `_rerail_scopes`, which is loaded when it is needed."""
+
+    def install(module: "Any") -> None:
+        import _rerail_scopes
+
+        getattr(_rerail_scopes, name)(module)
+
+    return install
