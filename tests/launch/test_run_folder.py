@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rerail.errors import UsageProblem
+from rerail.launch import run_folder
 from rerail.launch.run_folder import HEAD_SIZE, PAGE_SIZE, ProbeSettings, RunFolder
 
 SETTINGS = ProbeSettings(mode="record", seed="ab" * 32)
@@ -93,3 +95,30 @@ def test_the_hash_seed_follows_from_the_seed() -> None:
     assert len(seeds) == 2
     assert all(seed is not None and 0 < seed < 1 << 32 for seed in seeds)
     assert ProbeSettings(mode="record", seed="", random=False).hash_seed is None
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_folder, "_PLACES", ("/proc",))
+    monkeypatch.setenv("TMPDIR", "/nowhere/at/all")
+    with pytest.raises(UsageProblem, match="no folder for temporary files") as raised:
+        RunFolder.make(SETTINGS)
+    assert "TMPDIR" in str(raised.value.hint)
+
+
+def test_what_a_killed_recorder_left_goes_with_the_next_run(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    left = tmp_path / "rerail-run-0011223344556677"
+    (left / "p").mkdir(parents=True)
+    (left / "p" / "1.log").write_bytes(b"r\t0\t1\tab\n")
+    (left / "page").write_bytes(bytes(PAGE_SIZE))
+    others = [tmp_path / "rerail-run-of-somebody-else", tmp_path / "kept"]
+    for other in others:
+        other.mkdir()
+        (other / "page").touch()
+    running = RunFolder.make(SETTINGS)
+    folder.remove()
+    assert not left.exists()
+    assert running.path.exists()
+    assert all(other.exists() for other in others)
+    running.remove()

@@ -4,6 +4,7 @@ The recorder writes a page that probes read (which turn it is, what the clock is
 writes a log that the recorder reads. Knows the form of both and the meaning of neither.
 """
 
+import fcntl
 import os
 import secrets
 import struct
@@ -16,6 +17,8 @@ from typing import Final, Literal, Self
 import msgspec
 from msgspec import Struct
 
+from rerail.errors import UsageProblem
+
 VARIABLE: Final = "RERAIL_RUN"
 """The environment variable that tells a probe where the folder is."""
 
@@ -27,6 +30,8 @@ REAL_CLOCK: Final = 1
 """A flag of the page: from now on a probe hands out the system's own time."""
 
 _PAGE: Final = struct.Struct("<QQQqqqQ")
+_PREFIX: Final = "rerail-run-"
+_PLACES: Final = ("/tmp", "/dev/shm")  # noqa: S108 - a folder of our own is made there
 _WHOLE_READ: Final = 1 << 20
 _SOCKET_ROOM: Final = 70
 """Bytes of a path below which a unix socket in the folder can still be named (sun_path is 108)."""
@@ -70,6 +75,8 @@ class RunFolder:
         self.settings = settings
         self.page = Page()
         self._page = os.open(path / "page", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Held as long as we live: a folder whose page nobody holds was left by a killed recorder.
+        fcntl.flock(self._page, fcntl.LOCK_EX)
         self._count = 0
         self._turns: dict[int, int] = {}
         self._logs: dict[int, _Log] = {}
@@ -78,9 +85,11 @@ class RunFolder:
 
     @classmethod
     def make(cls, settings: ProbeSettings) -> Self:
-        """Make one where temporary files go, or in `/tmp` where that is too long for a socket."""
-        path = _temporary_folder() / f"rerail-run-{secrets.token_hex(8)}"
-        path.mkdir(mode=0o700)
+        """Make one where temporary files go, or in `/tmp` where that is too long for a socket.
+
+        Raises `UsageProblem` where none can be made.
+        """
+        path = _new_folder()
         for name in ("p", "k", "v"):
             (path / name).mkdir(mode=0o700)
         (path / "settings.json").write_bytes(msgspec.json.encode(settings))
@@ -132,15 +141,8 @@ class RunFolder:
             self._page = -1
         for log in self._logs.values():
             log.close()
-        for folder, folders, files in os.walk(self.path, topdown=False):
-            for name in files:
-                with suppress(OSError):
-                    Path(folder, name).unlink()
-            for name in folders:
-                with suppress(OSError):
-                    Path(folder, name).rmdir()
-        with suppress(OSError):
-            self.path.rmdir()
+        _remove(self.path)
+        _remove_what_was_left(self.path.parent)
 
     def __enter__(self) -> Self:
         return self
@@ -149,10 +151,49 @@ class RunFolder:
         self.remove()
 
 
-def _temporary_folder() -> Path:
-    chosen = os.environ.get("TMPDIR", "")
-    fits = len(os.fsencode(chosen)) < _SOCKET_ROOM and Path(chosen).is_dir()
-    return Path(chosen if chosen and fits else "/tmp")  # noqa: S108 - a folder of our own is made
+def _new_folder() -> Path:
+    for place in (os.environ.get("TMPDIR", ""), *_PLACES):
+        if place.startswith("/") and len(os.fsencode(place)) < _SOCKET_ROOM:
+            path = Path(place) / f"{_PREFIX}{secrets.token_hex(8)}"
+            with suppress(OSError):
+                path.mkdir(mode=0o700)
+                return path
+    raise UsageProblem(
+        "no folder for temporary files can be written", hint="set TMPDIR to one that can be"
+    )
+
+
+def _remove(path: Path) -> None:
+    for folder, folders, files in os.walk(path, topdown=False):
+        for name in files:
+            with suppress(OSError):
+                Path(folder, name).unlink()
+        for name in folders:
+            with suppress(OSError):
+                Path(folder, name).rmdir()
+    with suppress(OSError):
+        path.rmdir()
+
+
+def _remove_what_was_left(place: Path) -> None:
+    """A recorder that was killed could not take its folder away, and there may be keys in it."""
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and _is_left(entry):
+                _remove(Path(entry.path))
+
+
+def _is_left(entry: "os.DirEntry[str]") -> bool:
+    with suppress(OSError):
+        ours = entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+        if ours and entry.is_dir(follow_symlinks=False):
+            page = os.open(f"{entry.path}/page", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(page, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return os.fstat(page).st_size == PAGE_SIZE
+            finally:
+                os.close(page)
+    return False
 
 
 class _Log:
