@@ -158,3 +158,21 @@ def test_the_place_is_the_agents_own_line(played: Played, way: str) -> None:
     played.record(f"import logging\ndef mine():\n    {way}\nmine()")
     (log,) = played.logs.values()
     assert b"\tprogram.py:mine:" in log
+
+
+def test_a_library_that_needs_the_functions_in_c_is_given_them(played: Played) -> None:
+    (played.folder / "_time_machine.py").write_text(
+        "import datetime, time\n"
+        "kind = datetime.datetime\n"
+        "for each in (time.time, time.localtime, kind.now, kind.utcnow):\n"
+        "    assert isinstance(each, type(len)), each\n"
+    )
+    program = """
+        import datetime, time
+        sys.path.insert(0, os.getcwd())
+        assert not isinstance(time.time, type(len))
+        import _time_machine
+    """
+    played.record(program)
+    (log,) = played.logs.values()
+    assert b"\nmissing\tthe clock\t_time_machine has taken it over\n" in log

@@ -111,6 +111,15 @@ def test_entropy_stands_in_the_log_and_derived_values_do_not(played: Played) -> 
     assert log.count(b"\nr\t") == 1
 
 
+def test_a_run_that_has_gone_live_draws_its_own_entropy(here: Played) -> None:
+    program = "print(os.urandom(8).hex())"
+    told = here.record(program)
+    assert here.replay(program) == told
+    live = here.replay(program, live=True)
+    assert live != told
+    assert live.strip().encode() in here.written
+
+
 def test_entropy_of_another_length_is_drawn_anew(played: Played) -> None:
     played.record("print(os.urandom(8).hex())")
     assert len(played.replay("print(os.urandom(int('9')).hex())")) == 19

@@ -12,7 +12,7 @@ from _rerail_sites import LIMIT, asking, getframe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import Any
+    from typing import Any, Dict
 
 HELD_NS = 2000000000
 """How long the clock of a replay waits at the next recorded model call: a loop that polls for a
@@ -50,7 +50,7 @@ def _replayed_now(frame: "FrameType") -> int:
     """The time that this place was given in the recording, else the time of the page."""
     if not RUN.live:
         return _time_ns()
-    if RUN.words[6] & 1:
+    if RUN.gone_live():
         return _recorded_now(frame) if RUN.settings["log"] else _time_ns()
     site = asking(frame)
     at = site.count
@@ -80,6 +80,15 @@ def _of_the_page() -> int:
 
 
 _now = _recorded_now
+
+
+class _Natives:
+    """What stood where we stand."""
+
+    functions: "Dict[str, Any]" = {}  # noqa: RUF012 - there is one clock
+    kind: "Any" = None
+    given_back = False
+    methods: "Dict[str, Any]" = {}  # noqa: RUF012
 
 
 class _Time:
@@ -140,11 +149,14 @@ def install() -> None:
         if not name.startswith("_") and hasattr(time, name):
             function.__module__, function.__qualname__ = "time", name
             function.__doc__ = getattr(time, name).__doc__
+            _Natives.functions[name] = getattr(time, name)
             setattr(time, name, getattr(clock, name))
 
 
 def install_datetime(module: "Any") -> None:
     """`now` and `utcnow` in C read the clock by themselves; `today` asks `time.time`."""
+    if _Natives.given_back:
+        return
     kind, utc = module.datetime, module.timezone.utc
     at = kind.__dict__["fromtimestamp"]
 
@@ -159,7 +171,25 @@ def install_datetime(module: "Any") -> None:
         date = (told.year, told.month, told.day)
         return cls(*date, told.hour, told.minute, told.second, told.microsecond)
 
+    _Natives.kind = kind
+    _Natives.methods = {name: kind.__dict__[name] for name in ("now", "utcnow")}
     _put_into_type(kind, {"now": classmethod(now), "utcnow": classmethod(utcnow)})
+
+
+def give_way(name: str) -> None:
+    """time_machine does the same to the functions in C, and would write into ours as if they were.
+
+    So it finds those, and from now on the clock is its own; `name` is that of its part in C.
+    """
+    _Natives.given_back = True
+    for function in _Natives.functions:
+        setattr(time, function, _Natives.functions[function])
+    if _Natives.kind is not None:
+        _put_into_type(_Natives.kind, _Natives.methods)
+    RUN.missing("the clock", "%s has taken it over" % name)
+
+
+give_way.comes_before = True  # type: ignore[attr-defined]
 
 
 def _warn_of_utcnow() -> None:

@@ -64,7 +64,7 @@ def _kept(frame: "FrameType", size: object, draw: "Callable[[], bytes]") -> byte
     site = asking(frame)
     at = site.drawn
     site.drawn = at + 1
-    known = at < len(site.entropy) and len(site.entropy[at]) == size
+    known = at < len(site.entropy) and len(site.entropy[at]) == size and not RUN.gone_live()
     drawn = site.entropy[at] if known else draw()
     if not RUN.settings["log"]:
         return drawn

@@ -167,6 +167,10 @@ class Run:
         words = self.words
         return words[self.turn_slot] + words[REST_SLOT]  # type: ignore[no-any-return]
 
+    def gone_live(self) -> bool:
+        """Whether what follows is no replay any more: the true clock, and entropy of its own."""
+        return bool(self.words[6] & 1)
+
     def write(self, line: bytes) -> None:
         """Add a line to the log; one that an agent has closed is opened again."""
         try:

@@ -28,6 +28,7 @@ def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
 
         _rerail_clock.install()
         hooks["datetime"] = _rerail_clock.install_datetime
+        hooks["_time_machine"] = _rerail_clock.give_way
     if RUN.settings["random"]:
         import _rerail_random
 

@@ -41,7 +41,10 @@ _FOLDER = os.path.dirname(__file__)
 
 
 class _AfterImport:
-    """Calls the hook of a module once the other finders have loaded it; finds only our own."""
+    """Calls the hook of a module once the other finders have loaded it; finds only our own.
+
+    A hook that `comes_before` is called with the name, before anybody loads the module.
+    """
 
     def find_spec(self, name, path=None, target=None):
         # type: (str, Any, Any) -> Any
@@ -51,6 +54,10 @@ class _AfterImport:
             return PathFinder.find_spec(name, [_FOLDER])
         hook = _HOOKS.get(name)
         if hook is None:
+            return None
+        if getattr(hook, "comes_before", False):
+            del _HOOKS[name]
+            hook(name)
             return None
         others = [finder for finder in sys.meta_path if finder is not self]
         specs = (other.find_spec(name, path, target) for other in others)
