@@ -108,6 +108,11 @@ def test_threads_are_as_they_were(played: Played) -> None:
         mine = Mine()
         mine.start(); mine.join()
         assert mine.ran and "run" not in vars(mine)
+        other = threading.Thread()
+        other.run = lambda: seen.append("its own")
+        seen = []
+        other.start(); other.join()
+        assert seen == ["its own"]
         try: mine.start()
         except RuntimeError: pass
         else: raise AssertionError

@@ -18,18 +18,26 @@ def install_threading(module: "Any") -> None:
 
     def scoped_start(self: "Any") -> None:
         if RUN.live:
-            scope = Scope.begun_at(getframe(1), "thread")
-
-            def run() -> None:
-                del self.run
-                SCOPE.set(scope)
-                self.run()
-
-            self.run = run
+            self.run = _once_within(self, Scope.begun_at(getframe(1), "thread"))
         start(self)
 
     _as(scoped_start, start)
     module.Thread.start = scoped_start
+
+
+def _once_within(thread: "Any", scope: Scope) -> "Callable[[], None]":
+    """A thread's `run` for its first moment, then it is again what it was."""
+    own = vars(thread).get("run")
+
+    def run() -> None:
+        if own is None:
+            del thread.run
+        else:
+            thread.run = own
+        SCOPE.set(scope)
+        thread.run()
+
+    return run
 
 
 def install_thread_pool(module: "Any") -> None:
@@ -61,7 +69,7 @@ def install_asyncio(module: "Any") -> None:
     create = module.BaseEventLoop.create_task
 
     def create_task(self: "Any", coro: "Any", **kwargs: "Any") -> "Any":
-        if not RUN.live or module.tasks._current_tasks.get(self) is None:
+        if not RUN.live or module.tasks.current_task(self) is None:
             return create(self, coro, **kwargs)
         scope = Scope.begun_at(getframe(1), "task")
         if kwargs.get("context") is not None:
