@@ -49,6 +49,22 @@ def test_the_summary_says_what_run_this_was(simple_tape: Path, rerail: Rerail) -
     assert said["holds"] == "12 events, 3 exchanges, 1 step"
 
 
+def test_random_values_that_may_be_keys_are_said_to_be_there(
+    make_tape: MakeTape, rerail: Rerail
+) -> None:
+    tape = make_tape()
+    log = b"hello\t{}\ns\t1\ta.py:f:-\nr\t0\t1\tabcd\nr\t0\t1\tef\n"
+    digest = tape.writer.blob(tape.redactor.body(log))
+    seq = tape.event(records.ProbeLog, process_id=1, content=digest, size=len(log), drawn=2)
+    tape.end()
+    said = fields(rerail("show", tape.writer.path))
+    assert said["secrets"].startswith("2 random values for keys and tokens are kept readable")
+    whole = json.loads(rerail("show", tape.writer.path, "--json").out)
+    assert whole["random_values_kept"] == 2
+    assert rerail("show", tape.writer.path, f"e{seq}", "--raw").out == log.decode()
+    assert "p1 was handed times or entropy" in rerail("show", tape.writer.path, "--events").out
+
+
 def test_each_exchange_has_one_line(simple_tape: Path, rerail: Rerail) -> None:
     assert rows(rerail("show", simple_tape)) == [
         ["r1", "", "+0.002000", "GET", "https://api.example.com/page?q=1", "200",

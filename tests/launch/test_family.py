@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from rerail.launch import family
-from rerail.launch.family import arguments_of, descendants_of, is_childless, own_children
+from rerail.launch.family import (
+    arguments_of,
+    descendants_of,
+    family_of,
+    is_childless,
+    own_children,
+)
 
 
 def test_grandchildren_are_descendants(eventually: Callable[..., None]) -> None:
@@ -17,6 +23,8 @@ def test_grandchildren_are_descendants(eventually: Callable[..., None]) -> None:
         sleeper = [["sleep", "60"]]
         eventually(lambda: [arguments_of(pid) for pid in descendants_of(child.pid)] == sleeper)
         assert child.pid in descendants_of(os.getpid())
+        assert family_of(child.pid) == descendants_of(child.pid)
+        assert set(descendants_of(child.pid)) <= set(family_of(os.getpid()))
         assert child.pid in own_children()
         assert not is_childless()
     finally:
@@ -62,5 +70,6 @@ def test_a_name_with_parentheses_and_spaces_is_read(
 def test_without_proc_nobody_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family, "PROC", tmp_path / "nowhere")
     assert descendants_of(1) == []
+    assert family_of(1) == []
     assert own_children() == []
     assert not is_childless()

@@ -99,7 +99,7 @@ def texts_of(kind: type[Event]) -> set[str]:
 
 
 CHOSEN_BY_US = {
-    "run_id", "task_id", "writer", "scheme", "shown", "content", "frames", "witness",
+    "run_id", "task_id", "writer", "scheme", "shown", "content", "frames", "witness", "seed",
 }  # fmt: skip
 
 

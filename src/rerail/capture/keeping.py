@@ -40,6 +40,7 @@ class Run(Struct, frozen=True):
     run_id: str = ""
     task_id: str = ""
     facts: bool = True
+    seed: bytes = b""
     parent: Parent | None = None
 
 
@@ -94,6 +95,7 @@ class Keeping:
                 capture=dict(run.capture),
                 facts=machine_facts(run.cwd, self._environment) if run.facts else {},
                 parent=run.parent,
+                seed=run.seed,
             )
             # Over what will stand on the tape; cleaning what is clean changes nothing.
             cleaned = self.recorder.redactor.record(event).event

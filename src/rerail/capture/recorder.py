@@ -5,6 +5,7 @@ Each record and each piece of a body goes through the redactor before the writer
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rerail.clock import RunClock
@@ -53,6 +54,8 @@ class Recorder:
         self.clock = clock
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
+        self.posted: Callable[[Route, Head], None] | None = None
+        self.said: Callable[[Route, Head, bytes], None] | None = None
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
 
@@ -152,6 +155,9 @@ class ExchangeRecord:
             self._write_request(body, unfinished=False)
         else:
             self._write_request_body(body, "complete")
+        posted = self._recorder.posted
+        if posted is not None and self._head.start.startswith(b"POST "):
+            posted(self._route, self._head)
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))
@@ -238,6 +244,8 @@ class ExchangeRecord:
         if (head.get(b"upgrade") or b"").lower() == b"websocket":
             extensions = websocket_extensions(head)
             self._switched = WebSocketRecord(self._recorder, self._id, self._lane, extensions)
+            if self._recorder.said is not None:
+                self._switched.said = partial(self._recorder.said, self._route, self._head)
         else:
             protocol = (head.get(b"upgrade") or b"another protocol").decode("latin-1")
             self._switched = self._recorder.tunnel(self._route, f"switched to {protocol}")

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
+from rerail.capture.probes import Turns
 from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.command import find_program
 from rerail.launch.environment import child_environment, kept_bundle
+from rerail.launch.run_folder import ProbeSettings, RunFolder
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Route, Session, Wire
 from rerail.proxy.listeners import allow_more_files, listener_at, loopback_listener
@@ -33,13 +35,15 @@ if TYPE_CHECKING:
 DRAIN_SECONDS: Final = 2.0
 AT_ONCE_SECONDS: Final = 0.005
 """For so long a command may be over before anything is loaded to serve it."""
+SEED_SIZE: Final = 32
 
 
 class RecordSettings(Struct, frozen=True):
     """What to record, where to, and how origins are reached.
 
     `environment` is the parent's; `kept` are the variables that were named. `reverse` maps a
-    listening port to the origin that it stands for. `log` is told each event as it is written.
+    listening port to the origin that it stands for. `clock`, `random`: whether what probes hand out
+    of these is kept. `log` is told each event as it is written.
     """
 
     command: list[str]
@@ -54,6 +58,8 @@ class RecordSettings(Struct, frozen=True):
     overwrite: bool = False
     facts: bool = True
     go_on_unrecorded: bool = False
+    clock: bool = True
+    random: bool = True
     log: Callable[[Event], None] | None = None
 
 
@@ -82,8 +88,18 @@ class _Recording:
                 go_on_unrecorded=settings.go_on_unrecorded,
                 log=settings.log,
             )
+            self._folder = RunFolder.make(
+                ProbeSettings(
+                    mode="record",
+                    seed=secrets.token_hex(SEED_SIZE) if settings.random else "",
+                    clock=settings.clock,
+                    random=settings.random,
+                )
+            )
             where_it_fails.pop_all()
         self._recorder = self._keeping.recorder
+        self._turns = Turns(self._recorder, self._folder)
+        self._recorder.posted, self._recorder.said = self._turns.posted, self._turns.said
 
     def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
         others = self._settings.reverse
@@ -96,11 +112,13 @@ class _Recording:
 
     def run(self) -> tuple[Ending, Kept]:
         settings, keeping = self._settings, self._keeping
-        keeping.started(self._described())
-        with self._closing_listeners(), self._start_command() as child:
-            keeping.command_started(settings.command, settings.cwd, child.pid)
-            ending = self._served(child)
-            keeping.command_ended(ending, child.descendants())
+        with self._folder:
+            keeping.started(self._described())
+            with self._closing_listeners(), self._start_command() as child:
+                keeping.command_started(settings.command, settings.cwd, child.pid)
+                ending = self._served(child)
+                self._turns.keep_news()
+                keeping.command_ended(ending, child.descendants())
         return ending, keeping.close(ending)
 
     def _closing_listeners(self) -> ExitStack:
@@ -124,6 +142,8 @@ class _Recording:
     def _described(self) -> Run:
         settings = self._settings
         capture = {"http": "proxy variables and CA variables", "tls": "intercepted, http/1.1"}
+        capture["clock"] = "each time handed out by Python" if settings.clock else "no: left out"
+        capture["random"] = "from a seed, in Python" if settings.random else "no: left out"
         capture |= described(settings.reverse)
         return Run(
             argv=settings.command,
@@ -133,6 +153,7 @@ class _Recording:
             run_id=settings.run_id,
             task_id=settings.task_id,
             facts=settings.facts,
+            seed=bytes.fromhex(self._folder.settings.seed),
         )
 
     def _start_command(self) -> Child:
@@ -147,6 +168,8 @@ class _Recording:
                 self._authority.certificate_pem,
                 settings.environment,
             ),
+            run_folder=self._folder.path,
+            hash_seed=self._folder.settings.hash_seed,
         )
         try:
             return start(settings.command, cwd=settings.cwd, environment=environment)
@@ -197,4 +220,5 @@ class _Recording:
 
 
 def _load() -> None:
+    import rerail.llm.calls
     import rerail.proxy.relay  # noqa: F401 - loaded while the command starts

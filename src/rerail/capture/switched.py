@@ -1,5 +1,6 @@
 """What is recorded after HTTP ends on a connection: WebSocket messages, or opaque bytes."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rerail.proxy.handler import Route
@@ -41,6 +42,7 @@ class WebSocketRecord:
         self._lane = lane
         self._decoder = Decoder(extensions)
         self._closed = False
+        self.said: Callable[[bytes], None] | None = None
         recorder.emit(
             lambda at, wall: WsOpened(
                 at=at, wall=wall, exchange_id=exchange_id, extensions=extensions
@@ -118,6 +120,8 @@ class WebSocketRecord:
             )
 
         recorder.emit(make, urgent=True)
+        if self.said is not None and sender == "agent" and opcode == "text":
+            self.said(payload)
 
     def _write_close(self, sender: Side, code: int, reason: str) -> None:
         self._recorder.emit(

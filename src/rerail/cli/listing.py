@@ -95,6 +95,8 @@ def _summary(path: str, outline: Outline) -> Iterator[tuple[str, str]]:
     yield from _ending(outline)
     for name, how in run.capture.items():
         yield "capture", f"{name}: {how}"
+    if outline.drawn:
+        yield "secrets", _drawn_text(outline.drawn)
     yield from _troubles(outline)
     yield "holds", _counts(outline)
 
@@ -108,6 +110,12 @@ def _ending(outline: Outline) -> Iterator[tuple[str, str]]:
         yield "exit", ending_text(command.status, command.signal)
     if outline.lost is not None:
         yield "lost", outline.lost.reason
+
+
+def _drawn_text(drawn: int) -> str:
+    """What the system's generator gave stands on the tape as it was: that must be known."""
+    kept = f"{quantity(drawn, 'random value')} for keys and tokens"
+    return f"{kept} are kept readable: who has the tape can make what was made of them again"
 
 
 def _troubles(outline: Outline) -> Iterator[tuple[str, str]]:
@@ -197,6 +205,7 @@ def overview_values(path: str, outline: Outline, *, steps_only: bool) -> dict[st
         "events": outline.events,
         "damage": [error.what for error in outline.damage],
         "missing": [event_values(event) for event in outline.missing],
+        "random_values_kept": outline.drawn,
         "connection_failures": [event_values(event) for event in outline.failures],
         "tunnels": [
             {"opened": event_values(opened), "closed": event_values(closed) if closed else None}

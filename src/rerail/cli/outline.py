@@ -17,6 +17,7 @@ from rerail.tape.records import (
     CaptureMissing,
     ConnectionFailed,
     Event,
+    ProbeLog,
     ProcessEnded,
     ProcessStarted,
     RunEnded,
@@ -55,6 +56,7 @@ class Outline:
     failures: list[ConnectionFailed] = field(default_factory=list)
     tunnels: list[tuple[TunnelOpened, TunnelClosed | None]] = field(default_factory=list)
     unfinished: list[UnfinishedBody] = field(default_factory=list)
+    drawn: int = 0
     damage: list[RerailError] = field(default_factory=list)
 
     @property
@@ -143,6 +145,8 @@ def _take(outline: Outline, event: Event) -> None:
     match event:
         case RunLost():
             outline.lost = event
+        case ProbeLog():
+            outline.drawn += event.drawn
         case CaptureMissing():
             outline.missing.append(event)
         case ConnectionFailed():

@@ -13,6 +13,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from rerail.wire.forms import split_absolute
+from rerail.wire.http1 import Head, request_line
+
 Operation = Literal["chat", "text_completion", "generate_content"]
 ErrorForm = Literal["openai", "anthropic", "gemini", "ollama", "aws", "json", "text"]
 
@@ -152,6 +155,23 @@ def model_call(
         return None
     versioned = bool(_header(headers, "anthropic-version"))
     return _lookup(host, target.partition("?")[0], websocket, versioned)
+
+
+def posted_call(host: str, head: Head) -> ModelCall | None:
+    """The same for the head of a POST, as sent."""
+    return _lookup(host.lower(), _path_of(head), False, bool(head.get(b"anthropic-version")))
+
+
+def session_api(host: str, head: Head) -> str:
+    """The API that an upgrade to a WebSocket, as sent, opens a session of; empty for none."""
+    call = _lookup(host.lower(), _path_of(head), True, False)
+    return call.api if call else ""
+
+
+def _path_of(head: Head) -> str:
+    target = request_line(head).target
+    absolute = split_absolute(target)
+    return (absolute[3] if absolute else target).partition(b"?")[0].decode("latin-1")
 
 
 @lru_cache(maxsize=1024)

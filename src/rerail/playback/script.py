@@ -96,6 +96,17 @@ class Script:
         asked = (item.recorded.request for item in self.exchanges.values() if item.call)
         return {(request.host, request.port) for request in asked}
 
+    def reply_ends(self) -> dict[int, tuple[int, int]]:
+        """Of each exchange whose reply has an end: that event's number and wall time."""
+        exchanges = [item.exchange for item in self.exchanges.values()]
+        ends = ((item.exchange_id, item.reply_body or item.failed) for item in exchanges)
+        return {number: (end.seq, end.wall) for number, end in ends if end is not None}
+
+    def model_requests(self) -> list[tuple[int, int]]:
+        """Number and wall time of each event in which a model was asked, in order."""
+        asked = (item.exchange.request for item in self.exchanges.values() if item.step)
+        return sorted((event.seq, event.wall) for event in asked if event is not None)
+
     def _read(self, exchange: Exchange, cut_short: bool) -> RecordedExchange:
         recorded = self._recorded(exchange)
         request = recorded.request

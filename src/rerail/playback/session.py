@@ -4,6 +4,7 @@ import asyncio
 import secrets
 import socket
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -18,6 +19,7 @@ from rerail.playback.hold import Hold
 from rerail.playback.onward import Onward
 from rerail.playback.pace import Pace
 from rerail.playback.player import Player, Policy
+from rerail.playback.probes import Playhead
 from rerail.playback.report import Containment, End, Report
 from rerail.playback.stage import LiveCalls, Stage
 from rerail.playback.strangers import is_known, leave_nothing_to
@@ -90,6 +92,9 @@ class Record(Protocol):
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
 
+    def probe_wrote(self, process_id: int, lines: bytes) -> None:
+        """What the probe in a process was asked for."""
+
     def not_started(self, error: RerailError) -> None:
         """The command could not be started."""
 
@@ -135,6 +140,7 @@ class _Replaying:
             given=[*self._command, *settings.changed.values()],
         )
         self._record = record() if record else None
+        self._playhead = Playhead.of(self._player.script, log=record is not None)
         self._stage = Stage(
             self._player,
             settings.pace,
@@ -142,6 +148,7 @@ class _Replaying:
             tap=self._record.tap if self._record else None,
             live=settings.live,
             hold=settings.hold,
+            playhead=self._playhead,
         )
         self._reverse = recorded(tape.run.capture)
         self._listening = [
@@ -156,6 +163,10 @@ class _Replaying:
         return machine_facts(self._cwd, {**settings.environment, **kept})
 
     def run(self) -> Report:
+        with self._playhead.folder if self._playhead else nullcontext():
+            return self._run()
+
+    def _run(self) -> Report:
         kept = {**self._tape.run.environment, **self._settings.changed}
         if self._record is not None:
             self._record.began(self._command, self._cwd, kept)
@@ -168,12 +179,14 @@ class _Replaying:
         with child:
             ending = asyncio.run(self._serve(child, listeners))
             left = child.descendants()
-        if self._record is not None:
-            self._record.ended(ending, left)
         notes = [
             f"pid {pid} ({' '.join(self._redactor.arguments(argv))[:200]}) went on after the end"
             for pid, argv in left
         ]
+        if self._playhead is not None:
+            notes += self._playhead.missed(self._record.probe_wrote if self._record else None)
+        if self._record is not None:
+            self._record.ended(ending, left)
         sandbox = self._settings.sandbox
         tried = {refused.path for refused in sandbox.refused} if sandbox else set()
         notes += [f"a connection to {path} of this machine was refused" for path in sorted(tried)]
@@ -187,6 +200,7 @@ class _Replaying:
         inside = sandbox is not None and sandbox.listens_inside
         own = () if inside else self._own_listeners()
         port = free_port(besides=self._reverse) if inside else own[0].getsockname()[1]
+        folder = self._playhead.folder if self._playhead else None
         environment = child_environment(
             {**dict.fromkeys(STAND_INS, STAND_IN), **settings.environment, **kept},
             port=port,
@@ -197,6 +211,8 @@ class _Replaying:
                 self._authority.certificate_pem,
                 settings.environment,
             ),
+            run_folder=folder.path if folder else None,
+            hash_seed=folder.settings.hash_seed if folder else None,
         )
         child = start(
             self._command,

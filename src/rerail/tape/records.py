@@ -71,7 +71,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     (work path, home, user, host name, kernel release, date and time zone, git's commit and branch),
     left out with `--no-facts`.
     `witness` tells the user who recorded it, on this machine, from anybody else
-    (`rerail.tape.witness`).
+    (`rerail.tape.witness`). `seed` is what the probes derived pseudo-random values from; empty
+    where none were derived.
     """
 
     run_id: str
@@ -84,6 +85,7 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     facts: dict[str, str] = {}
     parent: Parent | None = None
     witness: bytes = b""
+    seed: bytes = b""
 
 
 class RunEnded(Event, frozen=True, kw_only=True, tag="run.ended"):
@@ -127,6 +129,19 @@ class ProcessEnded(Event, frozen=True, kw_only=True, tag="process.ended"):
     process_id: int
     status: int
     signal: int = 0
+
+
+class ProbeLog(Event, frozen=True, kw_only=True, tag="probe.log"):
+    """What the probe in one process wrote since the last such event: times and entropy handed out.
+
+    `content` is the digest of its lines. Joined in order, they are the log of that process. `drawn`
+    of them hold random bytes that may have become keys.
+    """
+
+    process_id: int
+    content: bytes
+    size: int
+    drawn: int = 0
 
 
 class ConnectionFailed(Event, frozen=True, kw_only=True, tag="connection.failed"):
@@ -278,7 +293,7 @@ class UnknownEvent(Event, frozen=True, kw_only=True, tag="unknown"):
 
 
 AnyEvent = (
-    RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessEnded
+    RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessEnded | ProbeLog
     | ConnectionFailed | HttpRequest | HttpRequestBody | HttpRequestEdited | HttpReplyHead
     | HttpReplyBody | HttpFailed
     | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed
