@@ -1,0 +1,67 @@
+/**
+ * The recorder's page: which turn it is, and what the clock is to say. Read only.
+ *
+ * Node cannot map a file, so it is read anew; within one look's 50 us no reply can have come, since
+ * a turn moves on before the first byte of its reply, and a way through the recorder takes longer.
+ */
+"use strict";
+
+const { openSync, readSync } = require("fs");
+
+const monotonic = process.hrtime.bigint;
+const FRESH = 50_000n;
+const VERSION = 1;
+const TRIES = 100;
+const REAL_CLOCK = 1;
+const NANOSECONDS = 1e6;
+
+class Page {
+  constructor(path) {
+    this.file = openSync(path, "r");
+    this.bytes = new Uint8Array(64);
+    this.words = new Uint32Array(this.bytes.buffer);
+    this.longs = new BigInt64Array(this.bytes.buffer);
+    this.lookedAt = 0n;
+    this.known = -1;
+    this.turn = 0;
+    this.live = false;
+    this.wallBase = 0;
+    this.monoBase = 0n;
+    this.wallLimit = 0;
+  }
+
+  /** Bring the fields up to date. */
+  look() {
+    const now = monotonic();
+    if (now - this.lookedAt < FRESH) return;
+    this.lookedAt = now;
+    let before = -1;
+    for (let tries = 0; tries < TRIES; tries++) {
+      readSync(this.file, this.bytes, 0, 64, 0);
+      const counter = this.words[2];
+      if (counter === this.known) return;
+      // Odd while the recorder writes; two looks that agree saw no half of a change.
+      if (counter % 2 === 0 && counter === before) return this.take(counter);
+      before = counter;
+    }
+  }
+
+  take(counter) {
+    if (this.words[0] !== VERSION) return;
+    this.known = counter;
+    this.turn = this.words[4];
+    this.wallBase = Number(this.longs[3]) / NANOSECONDS;
+    this.monoBase = this.longs[4];
+    this.wallLimit = Number(this.longs[5]) / NANOSECONDS;
+    this.live = (this.words[12] & REAL_CLOCK) !== 0;
+  }
+
+  /** The virtual clock, in milliseconds since 1970; NaN where the recorder has not set it. */
+  virtual() {
+    if (this.wallBase === 0) return NaN;
+    const wall = this.wallBase + Number(monotonic() - this.monoBase) / NANOSECONDS;
+    return this.wallLimit ? Math.min(wall, this.wallLimit) : wall;
+  }
+}
+
+module.exports = { Page };

@@ -1,0 +1,141 @@
+/**
+ * Where in the agent's code a value is asked for, as a text that edits elsewhere do not change.
+ *
+ * Base name, function and the text of the line, never its number. A text is made once for each
+ * place; after that a look-up by file and position is all.
+ */
+"use strict";
+
+const { createHash } = require("crypto");
+const { readFileSync } = require("fs");
+
+const TheError = Error;
+const captureStackTrace = Error.captureStackTrace;
+const asFrames = (_, frames) => frames;
+
+const DEEP_ENOUGH = 32;
+const LONG_LINE = 200;
+const AROUND = 30;
+
+class Site {
+  constructor(text) {
+    this.text = text;
+    this.declared = 0;
+    this.turn = -1;
+    this.times = 0;
+    this.draws = 0;
+    this.random = null;
+    this.streams = null;
+    this.recorded = null;
+  }
+
+  /** Counts begin again with each turn. */
+  enter(turn) {
+    if (this.turn === turn) return this;
+    this.turn = turn;
+    this.times = 0;
+    this.draws = 0;
+    this.random = null;
+    this.streams = null;
+    return this;
+  }
+}
+
+class Sites {
+  constructor() {
+    this.byPlace = new Map();
+    this.byText = new Map();
+    this.file = "";
+    this.source = "";
+  }
+
+  /** The site of the innermost frame outside Node itself, below the call of `hook`. */
+  below(hook) {
+    let frame = framesBelow(hook, 1)[0];
+    if (!frame || fileOf(frame) === null) {
+      frame = framesBelow(hook, DEEP_ENOUGH).find((one) => fileOf(one) !== null);
+    }
+    return frame ? this.at(frame) : this.named("-");
+  }
+
+  at(frame) {
+    const file = fileOf(frame);
+    const position = frame.getPosition();
+    let places = this.byPlace.get(file);
+    if (!places) this.byPlace.set(file, (places = new Map()));
+    let site = places.get(position);
+    if (!site) places.set(position, (site = this.named(this.describe(file, frame))));
+    return site;
+  }
+
+  named(text) {
+    let site = this.byText.get(text);
+    if (!site) this.byText.set(text, (site = new Site(text)));
+    return site;
+  }
+
+  describe(file, frame) {
+    const base = file.slice(file.lastIndexOf("/") + 1);
+    const line = this.lineAt(file, frame.getLineNumber(), frame.getColumnNumber());
+    const mark = line ? createHash("sha256").update(line).digest("hex").slice(0, 8) : "-";
+    return `${base}:${frame.getFunctionName() || ""}:${mark}`.replace(/[\t\n]/g, " ");
+  }
+
+  lineAt(file, number, column) {
+    const line = nthLine(this.sourceOf(file), number);
+    return line.length <= LONG_LINE
+      ? line.trim()
+      : line.slice(Math.max(0, column - 1 - AROUND), column - 1 + AROUND);
+  }
+
+  /** New sites come file by file, so the last one is worth keeping and no more. */
+  sourceOf(file) {
+    if (file !== this.file) {
+      this.file = file;
+      this.source = readSource(file);
+    }
+    return this.source;
+  }
+}
+
+function framesBelow(hook, limit) {
+  const { stackTraceLimit, prepareStackTrace } = TheError;
+  try {
+    TheError.stackTraceLimit = limit;
+    TheError.prepareStackTrace = asFrames;
+    const holder = {};
+    captureStackTrace(holder, hook);
+    return Array.isArray(holder.stack) ? holder.stack : [];
+  } finally {
+    TheError.stackTraceLimit = stackTraceLimit;
+    TheError.prepareStackTrace = prepareStackTrace;
+  }
+}
+
+/** The file of a frame; null for Node's own code and for what is built into the language. */
+function fileOf(frame) {
+  const file = frame.getFileName();
+  if (file) return file.startsWith("node:") ? null : file;
+  return frame.isEval() ? "eval" : null;
+}
+
+function readSource(file) {
+  if (file === "[eval]") return process._eval || "";
+  try {
+    return readFileSync(file.startsWith("file:") ? new URL(file) : file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function nthLine(text, number) {
+  let start = 0;
+  for (let line = 1; line < number; line++) {
+    start = text.indexOf("\n", start) + 1;
+    if (start === 0) return "";
+  }
+  const end = text.indexOf("\n", start);
+  return end < 0 ? text.slice(start) : text.slice(start, end);
+}
+
+module.exports = { Sites, Site };
