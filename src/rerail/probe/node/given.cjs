@@ -14,6 +14,15 @@ const AT_ONE_SITE = 4096;
 const IN_ONE_TURN = 16384;
 const LARGEST_DRAW = 65536;
 
+/** Counts the questions of one kind in a turn. */
+class Meter {
+  constructor(missing) {
+    this.missing = missing;
+    this.turn = -1;
+    this.asked = 0;
+  }
+}
+
 class Given {
   constructor(run, page) {
     this.run = run;
@@ -27,8 +36,8 @@ class Given {
   }
 
   /**
-   * The site that asks, entered for this turn. `meter` counts the questions of one kind: a loop
-   * that asks very often in one turn goes on as one crowd, without a stack to be walked each time.
+   * The site that asks, entered for this turn. A loop that asks very often in one turn goes on as
+   * one crowd, without a stack to be walked each time.
    */
   at(hook, meter) {
     try {
@@ -46,7 +55,7 @@ class Given {
       meter.asked = 0;
     }
     const crowded = ++meter.asked > IN_ONE_TURN;
-    if (crowded && meter.asked === IN_ONE_TURN + 1) this.miss(meter.kind, `over ${IN_ONE_TURN} in a turn`);
+    if (crowded && meter.asked === IN_ONE_TURN + 1) this.miss(meter.missing, `${IN_ONE_TURN} in a turn`);
     return (crowded ? this.crowd : this.sites.below(hook)).enter(turn);
   }
 
@@ -78,7 +87,7 @@ class Given {
     const nth = site.times++;
     if (site === this.crowd) return;
     if (nth < AT_ONE_SITE) this.log("t", site, nanoseconds);
-    else this.miss("clock", `over ${AT_ONE_SITE} at ${site.text}`);
+    else this.miss("times past what is kept", `${AT_ONE_SITE} in a turn at ${site.text}`);
   }
 
   /** A moment of this process itself, asked once: `make` gives it where no tape does. */
@@ -92,12 +101,22 @@ class Given {
 
   /** Real entropy, drawn by Node into `bytes`: kept, or overwritten by what the tape has. */
   entropy(site, bytes) {
-    if (bytes.length > LARGEST_DRAW) return this.miss("random", `${bytes.length} bytes at once`);
+    try {
+      this.keepEntropy(site, bytes);
+    } catch {
+      // What Node has drawn stands.
+    }
+  }
+
+  keepEntropy(site, bytes) {
+    if (bytes.length > LARGEST_DRAW) {
+      return this.miss("entropy past what is kept", `${bytes.length} bytes at ${site.text}`);
+    }
     if (this.replaying) this.entropyAgain(site, bytes);
     const nth = site.draws++;
     if (site === this.crowd) return;
     if (nth < AT_ONE_SITE) this.log("r", site, hex(bytes));
-    else this.miss("random", `over ${AT_ONE_SITE} at ${site.text}`);
+    else this.miss("entropy past what is kept", `${AT_ONE_SITE} in a turn at ${site.text}`);
   }
 
   entropyAgain(site, bytes) {
@@ -129,6 +148,7 @@ class Given {
   }
 
   log(kind, site, value) {
+    if (!this.run.logging) return;
     if (site.declared === 0) {
       site.declared = ++this.declared;
       this.run.write(`s\t${site.declared}\t${site.text}\n`);
@@ -136,11 +156,11 @@ class Given {
     this.run.write(`${kind}\t${site.turn}\t${site.declared}\t${value}\n`);
   }
 
-  /** Something is not kept: said once for each kind, in this process. */
-  miss(kind, detail) {
-    if (this.told.has(kind)) return;
-    this.told.add(kind);
-    this.run.write(`missing\t${kind}\t${detail}\n`);
+  /** Something cannot be kept, or given back: said once in this process. */
+  miss(what, detail) {
+    if (this.told.has(what)) return;
+    this.told.add(what);
+    this.run.write(`missing\t${what}\t${detail}\n`);
   }
 }
 
@@ -176,4 +196,4 @@ function hex(bytes) {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }
 
-module.exports = { Given };
+module.exports = { Given, Meter };

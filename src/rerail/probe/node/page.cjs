@@ -13,7 +13,9 @@ const FRESH = 50_000n;
 const VERSION = 1;
 const TRIES = 100;
 const REAL_CLOCK = 1;
-const NANOSECONDS = 1e6;
+const MILLISECOND = 1e6;
+/** How long the clock waits at the next recorded model call: who polls for a later time must get it. */
+const HELD = 2000;
 
 class Page {
   constructor(path) {
@@ -50,17 +52,18 @@ class Page {
     if (this.words[0] !== VERSION) return;
     this.known = counter;
     this.turn = this.words[4];
-    this.wallBase = Number(this.longs[3]) / NANOSECONDS;
+    this.wallBase = Number(this.longs[3]) / MILLISECOND;
     this.monoBase = this.longs[4];
-    this.wallLimit = Number(this.longs[5]) / NANOSECONDS;
+    this.wallLimit = Number(this.longs[5]) / MILLISECOND;
     this.live = (this.words[12] & REAL_CLOCK) !== 0;
   }
 
   /** The virtual clock, in milliseconds since 1970; NaN where the recorder has not set it. */
   virtual() {
     if (this.wallBase === 0) return NaN;
-    const wall = this.wallBase + Number(monotonic() - this.monoBase) / NANOSECONDS;
-    return this.wallLimit ? Math.min(wall, this.wallLimit) : wall;
+    const wall = this.wallBase + Number(monotonic() - this.monoBase) / MILLISECOND;
+    const over = this.wallLimit ? wall - this.wallLimit : 0;
+    return over > 0 ? this.wallLimit + Math.max(0, over - HELD) : wall;
   }
 }
 

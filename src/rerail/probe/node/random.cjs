@@ -6,12 +6,13 @@
 "use strict";
 
 const crypto = require("crypto");
+const { Meter } = require("./given.cjs");
 const { replace } = require("./replace.cjs");
 
 const { randomFillSync, randomInt } = crypto;
 
 function hookCrypto(given) {
-  const meter = { kind: "random", turn: -1, asked: 0 };
+  const meter = new Meter("random values past what has a place of its own");
   const at = (hook) => given.at(hook, meter);
   const kept = { given, at };
   replace(crypto, "randomBytes", bytesHook(kept));
@@ -132,7 +133,7 @@ function uuid4(bytes) {
 /** `Math.random` for a site: a small fast generator (sfc32), sown from the seed once a turn. */
 function randomOf(given) {
   const native = Math.random;
-  const meter = { kind: "random", turn: -1, asked: 0 };
+  const meter = new Meter("random values past what has a place of its own");
   return (hook) => {
     const site = given.at(hook, meter);
     if (given.page.live) return native();

@@ -7,7 +7,7 @@
 "use strict";
 
 const { createHash } = require("crypto");
-const { openSync, closeSync, readFileSync, readdirSync, writeSync } = require("fs");
+const { closeSync, constants, openSync, readFileSync, readdirSync, writeSync } = require("fs");
 
 const LABELLED = /^((?:http:\/\/)?)p\d+(?=:|$)/;
 const PROXY_VARIABLES = [
@@ -29,6 +29,7 @@ class Run {
     this.settings = JSON.parse(readFileSync(`${folder}/settings.json`, "utf8"));
     this.seed = Buffer.from(this.settings.seed, "hex");
     this.replaying = this.settings.mode === "replay";
+    this.logging = this.settings.log !== false;
     this.claimed = null;
   }
 
@@ -47,19 +48,35 @@ class Run {
     const parent = process.env.RERAIL_PARENT || "";
     const key = sha256(`${parent}\0${kind}\0${mainScript(this.worker)}`).slice(0, 16);
     const nth = lowestFree(0, (n) => closeSync(openSync(`${this.folder}/k/${key}.${n}`, "wx", 0o600)));
-    const logs = `${this.folder}/p`;
     let log = -1;
-    const number = lowestFree(highestIn(logs) + 1, (n) => {
-      log = openSync(`${logs}/${n}.log`, "ax", 0o600);
+    const number = lowestFree(readdirSync(`${this.folder}/p`).length + 1, (n) => {
+      log = openSync(this.logPath(n), "ax", 0o600);
     });
-    const claimed = { number, key, nth, log };
-    append(log, `hello\t${JSON.stringify(hello(claimed, kind))}\n`);
-    return claimed;
+    writeSync(log, `hello\t${JSON.stringify(hello(key, nth, kind))}\n`);
+    return { number, key, nth, log };
+  }
+
+  logPath(number) {
+    return `${this.folder}/p/${number}.log`;
   }
 
   /** One record, one write(2). A folder that is gone, or a full disk, must not stop the agent. */
   write(line) {
-    append(this.self.log, line);
+    try {
+      writeSync(this.self.log, line);
+    } catch {
+      this.writeAnew(line);
+    }
+  }
+
+  /** The agent may have closed what it had not opened. */
+  writeAnew(line) {
+    try {
+      this.self.log = openSync(this.logPath(this.self.number), constants.O_WRONLY | constants.O_APPEND);
+      writeSync(this.self.log, line);
+    } catch {
+      // Nobody reads it any more.
+    }
   }
 
   /** What a process of that name was given in the recording, or nothing. */
@@ -101,12 +118,6 @@ function mainScript(worker) {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-function highestIn(folder) {
-  let highest = 0;
-  for (const name of readdirSync(folder)) highest = Math.max(highest, parseInt(name, 10) || 0);
-  return highest;
-}
-
 /** The first number from `first` on whose file nobody has made before. */
 function lowestFree(first, make) {
   for (let n = first; ; n++) {
@@ -119,7 +130,7 @@ function lowestFree(first, make) {
   }
 }
 
-function hello({ key, nth }, kind) {
+function hello(key, nth, kind) {
   return {
     pid: process.pid,
     ppid: process.ppid,
@@ -131,14 +142,6 @@ function hello({ key, nth }, kind) {
     cwd: process.cwd(),
     kind,
   };
-}
-
-function append(descriptor, line) {
-  try {
-    writeSync(descriptor, line);
-  } catch {
-    // Nobody reads it any more.
-  }
 }
 
 module.exports = { Run };

@@ -1,7 +1,7 @@
 /** Puts the recorder's values behind Node's clock and its randomness, in this process. */
 "use strict";
 
-const { Given } = require("./given.cjs");
+const { Given, Meter } = require("./given.cjs");
 const { Page } = require("./page.cjs");
 const { Run } = require("./run.cjs");
 const { installIn } = require("./realm.cjs");
@@ -33,7 +33,7 @@ function hook(given, settings) {
 }
 
 function clockOf(given) {
-  const meter = { kind: "clock", turn: -1, asked: 0 };
+  const meter = new Meter("times past what is kept");
   return (hook) => given.time(given.at(hook, meter));
 }
 
