@@ -27,8 +27,7 @@ OnStep = Callable[[RunFolder], None]
 
 def next_turn(folder: RunFolder) -> None:
     """What a model call does to the page."""
-    folder.page.turn += 1
-    folder.publish()
+    folder.turn_begins(1)
 
 
 class NodeRun:

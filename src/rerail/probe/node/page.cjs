@@ -1,5 +1,5 @@
 /**
- * The recorder's page: which turn it is, and what the clock is to say. Read only.
+ * The recorder's page: which turn of this process it is, and what the clock is to say. Read only.
  *
  * Node cannot map a file, so it is read anew; within one look's 50 us no reply can have come, since
  * a turn moves on before the first byte of its reply, and a way through the recorder takes longer.
@@ -9,6 +9,8 @@
 const { openSync, readSync } = require("fs");
 
 const monotonic = process.hrtime.bigint;
+const HEAD_SIZE = 64;
+const SLOTS = 4096;
 const FRESH = 50_000n;
 const VERSION = 1;
 const TRIES = 100;
@@ -18,9 +20,10 @@ const MILLISECOND = 1e6;
 const HELD = 2000;
 
 class Page {
-  constructor(path) {
-    this.file = openSync(path, "r");
-    this.bytes = new Uint8Array(64);
+  constructor(run) {
+    this.run = run;
+    this.file = openSync(`${run.folder}/page`, "r");
+    this.bytes = new Uint8Array(HEAD_SIZE);
     this.words = new Uint32Array(this.bytes.buffer);
     this.longs = new BigInt64Array(this.bytes.buffer);
     this.lookedAt = 0n;
@@ -39,7 +42,7 @@ class Page {
     this.lookedAt = now;
     let before = -1;
     for (let tries = 0; tries < TRIES; tries++) {
-      readSync(this.file, this.bytes, 0, 64, 0);
+      readSync(this.file, this.bytes, 0, HEAD_SIZE, 0);
       const counter = this.words[2];
       if (counter === this.known) return;
       // Odd while the recorder writes; two looks that agree saw no half of a change.
@@ -51,11 +54,22 @@ class Page {
   take(counter) {
     if (this.words[0] !== VERSION) return;
     this.known = counter;
-    this.turn = this.words[4];
+    this.turn = this.turnOf(this.run.self.number);
     this.wallBase = Number(this.longs[3]) / MILLISECOND;
     this.monoBase = this.longs[4];
     this.wallLimit = Number(this.longs[5]) / MILLISECOND;
     this.live = (this.words[12] & REAL_CLOCK) !== 0;
+  }
+
+  /** The model calls of this process, and those of nobody known. */
+  turnOf(number) {
+    return number < SLOTS ? this.slot(number) + this.slot(0) : this.words[4];
+  }
+
+  slot(number) {
+    const turns = new Uint32Array(2);
+    readSync(this.file, turns, 0, 8, HEAD_SIZE + 8 * number);
+    return turns[0];
   }
 
   /** The virtual clock, in milliseconds since 1970; NaN where the recorder has not set it. */

@@ -13,7 +13,7 @@ const nativeRandom = Math.random;
 function join(folder) {
   const worker = !require("worker_threads").isMainThread;
   const run = new Run(folder, { worker });
-  const page = new Page(`${folder}/page`);
+  const page = new Page(run);
   if (!worker) run.relabel();
   hook(new Given(run, page), run.settings);
   return run;
