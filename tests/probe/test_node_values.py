@@ -154,6 +154,19 @@ def test_children_and_workers_have_their_own_values(node_run: NodeRun) -> None:
     assert sorted(hello.n for hello in hellos if hello) == [0, 0, 0, 1]
 
 
+def test_children_that_start_together_are_told_apart_by_their_words(node_run: NodeRun) -> None:
+    (node_run.place / "child.cjs").write_text("console.log(process.argv[2], Math.random());")
+    program = """
+        const { execFileSync } = require("child_process");
+        const run = (n) => execFileSync(process.execPath, ["child.cjs", n]);
+        for (const n of ORDER) process.stdout.write(run(n));
+    """
+    recorded = node_run.record(program.replace("ORDER", "[0, 1, 2, 2]"))
+    replayed = node_run.replay(program.replace("ORDER", "[2, 1, 0, 2]"))
+    assert len(set(recorded.splitlines())) == 4
+    assert sorted(replayed.splitlines()) == sorted(recorded.splitlines())
+
+
 def test_a_worker_that_shares_the_environment_leaves_it_alone(node_run: NodeRun) -> None:
     program = """
         const { Worker, SHARE_ENV } = require("worker_threads");

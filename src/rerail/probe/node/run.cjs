@@ -7,7 +7,13 @@
 "use strict";
 
 const { createHash } = require("crypto");
-const { closeSync, constants, openSync, readFileSync, readdirSync, writeSync } = require("fs");
+const fs = require("fs");
+const { isMainThread, threadId } = require("worker_threads");
+
+const { closeSync, constants, openSync, readFileSync, readSync, readdirSync, writeSync } = fs;
+const AT_THE_SAME_TIME = 64;
+const LONGEST_HELLO = 65536;
+const NOBODY = { number: 0, key: "", nth: 0, log: -1 };
 
 const LABELLED = /^((?:http:\/\/)?)p\d+(?=:|$)/;
 const PROXY_VARIABLES = [
@@ -23,19 +29,26 @@ const PROXY_VARIABLES = [
 ];
 
 class Run {
-  constructor(folder, { worker }) {
+  constructor(folder) {
     this.folder = folder;
-    this.worker = worker;
     this.settings = JSON.parse(readFileSync(`${folder}/settings.json`, "utf8"));
     this.seed = Buffer.from(this.settings.seed, "hex");
     this.replaying = this.settings.mode === "replay";
     this.logging = this.settings.log !== false;
-    this.claimed = null;
+    // A worker learns which script it runs only after the preload, so it claims at first need.
+    this.claimed = isMainThread ? this.claim() : null;
   }
 
-  /** A worker learns which script it runs only after the preload, so it claims at first need. */
   get self() {
-    return this.claimed || (this.claimed = this.claim());
+    return this.claimed || (this.claimed = this.claimLate());
+  }
+
+  claimLate() {
+    try {
+      return this.claim();
+    } catch {
+      return NOBODY;
+    }
   }
 
   /** The name of this very run of the program: the same in a recording and in its replay. */
@@ -44,16 +57,46 @@ class Run {
   }
 
   claim() {
-    const kind = this.worker ? "worker" : "node";
+    const kind = isMainThread ? "node" : "worker";
     const parent = process.env.RERAIL_PARENT || "";
-    const key = sha256(`${parent}\0${kind}\0${mainScript(this.worker)}`).slice(0, 16);
-    const nth = lowestFree(0, (n) => closeSync(openSync(`${this.folder}/k/${key}.${n}`, "wx", 0o600)));
+    const key = sha256(`${parent}\0${kind}\0${mainScript()}`).slice(0, 16);
+    const nth = lowestFree(isMainThread ? this.likeliest(key) : threadId - 1, (n) => {
+      closeSync(openSync(`${this.folder}/k/${key}.${n}`, "wx", 0o600));
+    });
     let log = -1;
     const number = lowestFree(readdirSync(`${this.folder}/p`).length + 1, (n) => {
       log = openSync(this.logPath(n), "ax", 0o600);
     });
     writeSync(log, `hello\t${JSON.stringify(hello(key, nth, kind))}\n`);
     return { number, key, nth, log };
+  }
+
+  /**
+   * Of processes that start at the same time, the first one to come here may be another one than in
+   * the recording: in a replay the words of its command line tell. Threads are told by their number.
+   */
+  likeliest(key) {
+    if (!this.replaying) return 0;
+    const taken = new Set(readdirSync(`${this.folder}/k`));
+    const ours = readdirSync(`${this.folder}/v`).filter((name) => name.startsWith(`${key}.`));
+    const nths = ours.filter((name) => !taken.has(name)).map((name) => Number(name.split(".")[1]));
+    const words = JSON.stringify(commandLine());
+    const same = (n) => JSON.stringify(this.recordedWords(`${key}.${n}`)) === words;
+    const nearest = nths.sort((a, b) => a - b).slice(0, AT_THE_SAME_TIME);
+    return (nearest.length > 1 && nearest.find(same)) || 0;
+  }
+
+  /** The command line in the hello of a recorded log. */
+  recordedWords(name) {
+    try {
+      const log = openSync(`${this.folder}/v/${name}`, "r");
+      const start = Buffer.alloc(LONGEST_HELLO);
+      const text = start.toString("utf8", 0, readSync(log, start));
+      closeSync(log);
+      return JSON.parse(text.slice(text.indexOf("\t"), text.indexOf("\n"))).argv;
+    } catch {
+      return null;
+    }
   }
 
   logPath(number) {
@@ -94,7 +137,7 @@ class Run {
    * A worker leaves the environment alone, since it may share it with the thread that started it.
    */
   relabel() {
-    if (this.worker) return;
+    if (!isMainThread) return;
     process.env.RERAIL_PARENT = this.name;
     for (const name of PROXY_VARIABLES) {
       const url = process.env[name];
@@ -104,7 +147,8 @@ class Run {
 
   /** A user name, or an address with one in it, as this process is to use it. */
   label(text) {
-    return text.replace(LABELLED, `$1p${this.self.number}`);
+    const { number } = this.self;
+    return number ? text.replace(LABELLED, `$1p${number}`) : text;
   }
 }
 
@@ -112,8 +156,8 @@ function sha256(text) {
   return createHash("sha256").update(text).digest("hex");
 }
 
-function mainScript(worker) {
-  if (!worker && process._eval !== undefined) return "-e";
+function mainScript() {
+  if (isMainThread && process._eval !== undefined) return "-e";
   const path = process.argv[1] || "";
   return path.slice(path.lastIndexOf("/") + 1);
 }
@@ -130,11 +174,15 @@ function lowestFree(first, make) {
   }
 }
 
+function commandLine() {
+  return [...process.argv.slice(0, 1), ...process.execArgv, ...process.argv.slice(1)];
+}
+
 function hello(key, nth, kind) {
   return {
     pid: process.pid,
     ppid: process.ppid,
-    argv: [...process.argv.slice(0, 1), ...process.execArgv, ...process.argv.slice(1)],
+    argv: commandLine(),
     executable: process.execPath,
     version: process.version,
     key,

@@ -11,10 +11,9 @@ const nativeRandom = Math.random;
 
 /** Join the run of `folder`, and give its `Run`. Throws, having changed nothing, if it cannot. */
 function join(folder) {
-  const worker = !require("worker_threads").isMainThread;
-  const run = new Run(folder, { worker });
+  const run = new Run(folder);
   const page = new Page(run);
-  if (!worker) run.relabel();
+  run.relabel();
   hook(new Given(run, page), run.settings);
   return run;
 }
