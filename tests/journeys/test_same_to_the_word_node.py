@@ -68,9 +68,10 @@ def test_thirty_prompts_come_again(rail: Rail, node: str, agent: str, way: str) 
     assert len([line for line in replayed.said.split("\n") if line.startswith("20")]) == CALLS
 
 
-def test_each_process_of_a_run_is_known_by_its_number(rail: Rail, node: str) -> None:
+@pytest.mark.parametrize("way", ["children", "workers"])
+def test_each_process_of_a_run_is_known_by_its_number(rail: Rail, node: str, way: str) -> None:
     script = workspace_with(rail, "dated_agent.cjs")
-    run = recorded(rail, node, str(script), "children")
+    run = recorded(rail, node, str(script), way)
     assert {exchange.request.process_id for exchange in run.exchanges()} == {2, 3, 4}
 
 

@@ -170,12 +170,15 @@ def test_children_that_start_together_are_told_apart_by_their_words(node_run: No
 def test_a_worker_that_shares_the_environment_leaves_it_alone(node_run: NodeRun) -> None:
     program = """
         const { Worker, SHARE_ENV } = require("worker_threads");
-        const before = JSON.stringify(process.env);
-        new Worker("Date.now()", { eval: true, env: SHARE_ENV }).on("exit", () =>
-          console.log(JSON.stringify(process.env) === before));
+        const now = () => JSON.stringify(process.env), before = now();
+        const said = "postMessage(JSON.stringify(process.env))";
+        const script = `require("worker_threads").parentPort.${said}`;
+        const start = (options) => new Worker(script, { eval: true, ...options })
+          .on("message", (env) => console.log(env === before, now() === before));
+        start({ env: SHARE_ENV }).on("exit", () => start());
     """
-    assert node_run.record(program) == "true\n"
-    assert len(node_run.logs) == 2
+    assert node_run.record(program) == "true true\nfalse true\n"
+    assert len(node_run.logs) == 3
 
 
 def test_a_process_carries_its_number(node_run: NodeRun) -> None:

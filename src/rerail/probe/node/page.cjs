@@ -54,7 +54,7 @@ class Page {
   take(counter) {
     if (this.words[0] !== VERSION) return;
     this.known = counter;
-    this.turn = this.turnOf(this.run.self.number);
+    this.turn = this.turnOf(this.run.number);
     this.wallBase = Number(this.longs[3]) / MILLISECOND;
     this.monoBase = this.longs[4];
     this.wallLimit = Number(this.longs[5]) / MILLISECOND;

@@ -13,9 +13,9 @@ const { isMainThread, threadId } = require("worker_threads");
 const { closeSync, constants, openSync, readFileSync, readSync, readdirSync, writeSync } = fs;
 const AT_THE_SAME_TIME = 64;
 const LONGEST_HELLO = 65536;
-const NOBODY = { number: 0, key: "", nth: 0, log: -1 };
 
 const LABELLED = /^((?:http:\/\/)?)p\d+(?=:|$)/;
+const DISPATCHER = Symbol.for("undici.globalDispatcher.1");
 const PROXY_VARIABLES = [
   "RERAIL_PROXY",
   "http_proxy",
@@ -35,40 +35,27 @@ class Run {
     this.seed = Buffer.from(this.settings.seed, "hex");
     this.replaying = this.settings.mode === "replay";
     this.logging = this.settings.log !== false;
-    // A worker learns which script it runs only after the preload, so it claims at first need.
-    this.claimed = isMainThread ? this.claim() : null;
-  }
-
-  get self() {
-    return this.claimed || (this.claimed = this.claimLate());
-  }
-
-  claimLate() {
-    try {
-      return this.claim();
-    } catch {
-      return NOBODY;
-    }
-  }
-
-  /** The name of this very run of the program: the same in a recording and in its replay. */
-  get name() {
-    return `${this.self.key}.${this.self.nth}`;
-  }
-
-  claim() {
     const kind = isMainThread ? "node" : "worker";
+    const { key, nth } = this.claimName(kind);
+    /** The same in a recording and in its replay. */
+    this.name = `${key}.${nth}`;
+    this.number = this.claimNumber();
+    this.write(`hello\t${JSON.stringify(hello(key, nth, kind))}\n`);
+  }
+
+  claimName(kind) {
     const parent = process.env.RERAIL_PARENT || "";
     const key = sha256(`${parent}\0${kind}\0${mainScript()}`).slice(0, 16);
     const nth = lowestFree(isMainThread ? this.likeliest(key) : threadId - 1, (n) => {
       closeSync(openSync(`${this.folder}/k/${key}.${n}`, "wx", 0o600));
     });
-    let log = -1;
-    const number = lowestFree(readdirSync(`${this.folder}/p`).length + 1, (n) => {
-      log = openSync(this.logPath(n), "ax", 0o600);
+    return { key, nth };
+  }
+
+  claimNumber() {
+    return lowestFree(readdirSync(`${this.folder}/p`).length + 1, (n) => {
+      this.log = openSync(this.logPath(n), "ax", 0o600);
     });
-    writeSync(log, `hello\t${JSON.stringify(hello(key, nth, kind))}\n`);
-    return { number, key, nth, log };
   }
 
   /**
@@ -106,7 +93,7 @@ class Run {
   /** One record, one write(2). A folder that is gone, or a full disk, must not stop the agent. */
   write(line) {
     try {
-      writeSync(this.self.log, line);
+      writeSync(this.log, line);
     } catch {
       this.writeAnew(line);
     }
@@ -115,8 +102,8 @@ class Run {
   /** The agent may have closed what it had not opened. */
   writeAnew(line) {
     try {
-      this.self.log = openSync(this.logPath(this.self.number), constants.O_WRONLY | constants.O_APPEND);
-      writeSync(this.self.log, line);
+      this.log = openSync(this.logPath(this.number), constants.O_WRONLY | constants.O_APPEND);
+      writeSync(this.log, line);
     } catch {
       // Nobody reads it any more.
     }
@@ -131,24 +118,24 @@ class Run {
     }
   }
 
-  /**
-   * What this process starts, and its own clients, are to carry its number.
-   *
-   * A worker leaves the environment alone, since it may share it with the thread that started it.
-   */
+  /** What this process starts, and its own clients, are to carry its number. */
   relabel() {
-    if (!isMainThread) return;
+    if (!environmentIsOwn()) return;
     process.env.RERAIL_PARENT = this.name;
     for (const name of PROXY_VARIABLES) {
       const url = process.env[name];
       if (url && LABELLED.test(url)) process.env[name] = this.label(url);
     }
+    // In a worker of Node 24, fetch has its proxy before the preload comes.
+    const fetching = globalThis[DISPATCHER];
+    if (fetching && fetching.constructor.name === "EnvHttpProxyAgent") {
+      globalThis[DISPATCHER] = new fetching.constructor();
+    }
   }
 
   /** A user name, or an address with one in it, as this process is to use it. */
   label(text) {
-    const { number } = this.self;
-    return number ? text.replace(LABELLED, `$1p${number}`) : text;
+    return text.replace(LABELLED, `$1p${this.number}`);
   }
 }
 
@@ -156,10 +143,21 @@ function sha256(text) {
   return createHash("sha256").update(text).digest("hex");
 }
 
+/** A worker learns only after the preload which script it runs. */
 function mainScript() {
-  if (isMainThread && process._eval !== undefined) return "-e";
+  if (!isMainThread) return "";
+  if (process._eval !== undefined) return "-e";
   const path = process.argv[1] || "";
   return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** A worker may share the one of the process, which takes no such name as a copy does. */
+function environmentIsOwn() {
+  if (isMainThread) return true;
+  process.env["=rerail"] = "1";
+  const copied = "=rerail" in process.env;
+  delete process.env["=rerail"];
+  return copied;
 }
 
 /** The first number from `first` on whose file nobody has made before. */
