@@ -88,6 +88,17 @@ def test_one_line_minified_has_many_places(node_run: NodeRun) -> None:
     assert {place.rpartition(":")[0] for place in places} == {"agent.cjs:f", "agent.cjs:g"}
 
 
+@pytest.mark.parametrize("major", [22, 24])
+def test_a_translated_program_keeps_its_places(major: int, tmp_path: Path) -> None:
+    run = NodeRun(node_or_skip(major), tmp_path)
+    options = ("--experimental-transform-types", "--no-warnings")
+    program = "enum Unit { Gram, Ounce }\nconsole.log(Unit.Ounce, Date.now(), Math.random());\n"
+    program += "\n".join(f"// line {n}" for n in range(40))
+    recorded = run.record(program, name="agent.ts", options=options)
+    more = "enum More { One, Two, Three }\n" + program
+    assert run.replay(more, name="agent.ts", options=options) == recorded
+
+
 def test_what_is_new_goes_by_the_virtual_clock(node_run: NodeRun) -> None:
     node_run.record("")
     program = "const seen = []; for (let n = 0; n < 99; n++) seen.push(Date.now(), +new Date());\n"

@@ -8,6 +8,7 @@
 
 const { createHash } = require("crypto");
 const { readFileSync } = require("fs");
+const { findSourceMap } = require("module");
 
 const TheError = Error;
 const captureStackTrace = Error.captureStackTrace;
@@ -75,8 +76,9 @@ class Sites {
   }
 
   describe(file, frame) {
-    const base = file.slice(file.lastIndexOf("/") + 1);
-    const line = this.lineAt(file, frame.getLineNumber(), frame.getColumnNumber());
+    // A module that is loaded anew has another query each time.
+    const base = file.slice(file.lastIndexOf("/") + 1).replace(/[?#].*/, "");
+    const line = this.lineAt(file, ...placeOf(file, frame));
     const mark = line ? createHash("sha256").update(line).digest("hex").slice(0, 8) : "-";
     return `${base}:${frame.getFunctionName() || ""}:${mark}`.replace(/[\t\n]/g, " ");
   }
@@ -110,6 +112,14 @@ function framesBelow(hook, limit) {
     TheError.stackTraceLimit = stackTraceLimit;
     TheError.prepareStackTrace = prepareStackTrace;
   }
+}
+
+/** Line and column, from 1; in the text as written where it was translated and the map is known. */
+function placeOf(file, frame) {
+  const [line, column] = [frame.getLineNumber(), frame.getColumnNumber()];
+  const map = findSourceMap(file);
+  const { originalLine, originalColumn } = map ? map.findEntry(line - 1, column - 1) : {};
+  return originalLine === undefined ? [line, column] : [originalLine + 1, originalColumn + 1];
 }
 
 /** The file of a frame; null for Node's own code and for what is built into the language. */
