@@ -237,8 +237,9 @@ def test_a_loop_that_asks_without_end_is_kept_as_far_as_it_is_useful(node_run: N
     assert kinds.count("t") == 4096 + 1
     assert kinds.count("r") == 4096
     assert [line.split("\t")[1] for line in node_run.lines if line.startswith("missing")] == [
-        "times past what is kept",
-        "random values past what has a place of its own",
+        "times past 4096 in one turn",
+        "times past 16384 in one turn",
+        "random values past 16384 in one turn",
         "entropy past what is kept",
     ]
     assert node_run.replay(program) == recorded

@@ -16,7 +16,7 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 const TRIES = 100;
 
 function hookFolders(given) {
-  const meter = new Meter("names past what has a place of its own");
+  const meter = new Meter("temporary names");
   const namesAt = (hook, args) => {
     const next = names(given, given.at(hook, meter), args);
     const isDone = (error, path) => !error || (error.code === "EEXIST" && takenOver(given, path));

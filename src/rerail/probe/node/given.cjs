@@ -16,8 +16,8 @@ const LARGEST_DRAW = 65536;
 
 /** Counts the questions of one kind in a turn. */
 class Meter {
-  constructor(missing) {
-    this.missing = missing;
+  constructor(kind) {
+    this.kind = kind;
     this.turn = -1;
     this.asked = 0;
   }
@@ -55,7 +55,7 @@ class Given {
       meter.asked = 0;
     }
     const crowded = ++meter.asked > IN_ONE_TURN;
-    if (crowded && meter.asked === IN_ONE_TURN + 1) this.miss(meter.missing, `${IN_ONE_TURN} in a turn`);
+    if (meter.asked === IN_ONE_TURN + 1) this.miss(`${meter.kind} past ${IN_ONE_TURN} in one turn`);
     return (crowded ? this.crowd : this.sites.below(hook)).enter(turn);
   }
 
@@ -87,7 +87,7 @@ class Given {
     const nth = site.times++;
     if (site === this.crowd) return;
     if (nth < AT_ONE_SITE) this.log("t", site, nanoseconds);
-    else this.miss("times past what is kept", `${AT_ONE_SITE} in a turn at ${site.text}`);
+    else this.miss(`times past ${AT_ONE_SITE} in one turn`, site.text);
   }
 
   /** A moment of this process itself, asked once: `make` gives it where no tape does. */
@@ -157,7 +157,7 @@ class Given {
   }
 
   /** Something cannot be kept, or given back: said once in this process. */
-  miss(what, detail) {
+  miss(what, detail = "") {
     if (this.told.has(what)) return;
     this.told.add(what);
     this.run.write(`missing\t${what}\t${detail}\n`);

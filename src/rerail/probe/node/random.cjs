@@ -12,7 +12,7 @@ const { replace } = require("./replace.cjs");
 const { randomFillSync, randomInt } = crypto;
 
 function hookCrypto(given) {
-  const meter = new Meter("random values past what has a place of its own");
+  const meter = new Meter("random values");
   const at = (hook) => given.at(hook, meter);
   const kept = { given, at };
   replace(crypto, "randomBytes", bytesHook(kept));
@@ -133,7 +133,7 @@ function uuid4(bytes) {
 /** `Math.random` for a site: a small fast generator (sfc32), sown from the seed once a turn. */
 function randomOf(given) {
   const native = Math.random;
-  const meter = new Meter("random values past what has a place of its own");
+  const meter = new Meter("random values");
   return (hook) => {
     const site = given.at(hook, meter);
     if (given.page.live) return native();

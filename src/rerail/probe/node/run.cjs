@@ -67,7 +67,7 @@ class Run {
     const taken = new Set(readdirSync(`${this.folder}/k`));
     const ours = readdirSync(`${this.folder}/v`).filter((name) => name.startsWith(`${key}.`));
     const nths = ours.filter((name) => !taken.has(name)).map((name) => Number(name.split(".")[1]));
-    const words = JSON.stringify(commandLine());
+    const words = JSON.stringify(commandLine().slice(1));
     const same = (n) => JSON.stringify(this.recordedWords(`${key}.${n}`)) === words;
     const nearest = nths.sort((a, b) => a - b).slice(0, AT_THE_SAME_TIME);
     return (nearest.length > 1 && nearest.find(same)) || 0;
@@ -80,7 +80,7 @@ class Run {
       const start = Buffer.alloc(LONGEST_HELLO);
       const text = start.toString("utf8", 0, readSync(log, start));
       closeSync(log);
-      return JSON.parse(text.slice(text.indexOf("\t"), text.indexOf("\n"))).argv;
+      return JSON.parse(text.slice(text.indexOf("\t"), text.indexOf("\n"))).argv.slice(1);
     } catch {
       return null;
     }

@@ -32,7 +32,7 @@ function hook(given, settings) {
 }
 
 function clockOf(given) {
-  const meter = new Meter("times past what is kept");
+  const meter = new Meter("times");
   return (hook) => given.time(given.at(hook, meter));
 }
 
