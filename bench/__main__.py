@@ -26,7 +26,7 @@ MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
     "startup": (measure_startup, "rerail record -- true, against the peer until it listens"),
     "clock": (
         measure_clock,
-        "times and random values of an agent's Python and Node, and their start-up",
+        "an agent's times and random values, and the start of its interpreters",
     ),
     "calls": (measure_calls, "latency and throughput of model calls, recording and replaying"),
     "events": (measure_events, "server-sent events 100 ms apart"),
