@@ -88,6 +88,22 @@ def test_one_line_minified_has_many_places(node_run: NodeRun) -> None:
     assert {place.rpartition(":")[0] for place in places} == {"agent.cjs:f", "agent.cjs:g"}
 
 
+def test_who_calls_a_package_is_part_of_the_place(node_run: NodeRun) -> None:
+    package = node_run.place / "node_modules" / "@ids" / "maker"
+    package.mkdir(parents=True)
+    inner = "exports.id = () => exports.make();\nexports.make = () => Math.random();"
+    (package / "index.js").write_text(inner)
+    program = "const { id } = require('@ids/maker');\n"
+    program += "const say = (text) => console.log(text, id());\n"
+    more = program + "const noted = () => globalThis.noted = [id(), id()];\n"
+    asking = "for (let n = 0; n < 3; n++) { say(n); }"
+    recorded = node_run.record(program + asking)
+    assert node_run.replay(more + asking.replace("{", "{ noted();")) == recorded
+    # Nobody is outside the package: the place in it is all there is.
+    own = "exports.id();\nconsole.log(exports.id(), new Error().stack.includes('maker'));"
+    node_run.same_again(inner + own, name="node_modules/@ids/maker/main.cjs")
+
+
 @pytest.mark.parametrize("major", [22, 24])
 def test_a_translated_program_keeps_its_places(major: int, tmp_path: Path) -> None:
     run = NodeRun(node_or_skip(major), tmp_path)

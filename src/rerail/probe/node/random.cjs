@@ -20,11 +20,10 @@ function hookCrypto(given) {
   replace(crypto, "randomFill", fillHook(kept));
   replace(crypto, "randomInt", intHook(kept));
   replace(crypto, "randomUUID", uuidHook(kept));
-  hookWebCrypto(kept, globalThis.Crypto && globalThis.Crypto.prototype);
+  if (crypto.webcrypto) hookWebCrypto(kept, Object.getPrototypeOf(crypto.webcrypto));
 }
 
 function hookWebCrypto(kept, prototype) {
-  if (!prototype) return;
   replace(prototype, "randomUUID", uuidHook(kept));
   replace(prototype, "getRandomValues", fillSyncHook(kept, ([array]) => filledBytes([array])));
 }

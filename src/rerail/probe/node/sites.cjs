@@ -1,8 +1,9 @@
 /**
  * Where in the agent's code a value is asked for, as a text that edits elsewhere do not change.
  *
- * Base name, function and the text of the line, never its number. A text is made once for each
- * place; after that a look-up by file and position is all.
+ * Base name, function and the text of the line, never its number. In a package that many call (one
+ * that makes ids or formats dates), whoever called the package belongs to it. A text is made once for
+ * each place; after that a look-up by file and position is all.
  */
 "use strict";
 
@@ -15,6 +16,8 @@ const captureStackTrace = Error.captureStackTrace;
 const asFrames = (_, frames) => frames;
 
 const DEEP_ENOUGH = 32;
+const THROUGH_A_PACKAGE = 12;
+const IN_A_PACKAGE = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+\//;
 const LONG_LINE = 200;
 const AROUND = 30;
 
@@ -28,6 +31,7 @@ class Site {
     this.random = null;
     this.streams = null;
     this.recorded = null;
+    this.callers = null;
   }
 
   /** Counts begin again with each turn. */
@@ -42,9 +46,33 @@ class Site {
   }
 }
 
+/** File -> position -> site, and the package that a file belongs to. */
+class Places {
+  constructor() {
+    this.files = new Map();
+    this.packages = new Map();
+  }
+
+  of(file) {
+    let known = this.files.get(file);
+    if (!known) this.files.set(file, (known = new Map()));
+    return known;
+  }
+
+  /** The folder of the package, with its last slash; empty for a program's own code. */
+  packageOf(file) {
+    let folder = this.packages.get(file);
+    if (folder === undefined) {
+      folder = (IN_A_PACKAGE.exec(file) || [""])[0];
+      this.packages.set(file, folder);
+    }
+    return folder;
+  }
+}
+
 class Sites {
   constructor() {
-    this.byPlace = new Map();
+    this.places = new Places();
     this.byText = new Map();
     this.file = "";
     this.source = "";
@@ -56,17 +84,26 @@ class Sites {
     if (!frame || fileOf(frame) === null) {
       frame = framesBelow(hook, DEEP_ENOUGH).find((one) => fileOf(one) !== null);
     }
-    return frame ? this.at(frame) : this.named("-");
+    if (!frame) return this.named("-");
+    const site = this.at(frame, this.places, "");
+    const within = this.places.packageOf(fileOf(frame));
+    return within ? this.calledFrom(site, hook, within) : site;
   }
 
-  at(frame) {
+  at(frame, places, before) {
     const file = fileOf(frame);
+    const known = places.of(file);
     const position = frame.getPosition();
-    let places = this.byPlace.get(file);
-    if (!places) this.byPlace.set(file, (places = new Map()));
-    let site = places.get(position);
-    if (!site) places.set(position, (site = this.named(this.describe(file, frame))));
+    let site = known.get(position);
+    if (!site) known.set(position, (site = this.named(before + this.describe(file, frame))));
     return site;
+  }
+
+  calledFrom(site, hook, within) {
+    const outside = (frame) => fileOf(frame) !== null && !fileOf(frame).startsWith(within);
+    const caller = framesBelow(hook, THROUGH_A_PACKAGE).find(outside);
+    if (!caller) return site;
+    return this.at(caller, site.callers || (site.callers = new Places()), `${site.text} < `);
   }
 
   named(text) {
