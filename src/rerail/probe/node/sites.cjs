@@ -46,33 +46,24 @@ class Site {
   }
 }
 
-/** File -> position -> site, and the package that a file belongs to. */
+/** The sites in one file by their positions, and the folder of the package that it belongs to. */
 class Places {
-  constructor() {
-    this.files = new Map();
-    this.packages = new Map();
+  constructor(file) {
+    this.file = file;
+    this.sites = new Map();
+    this.folder = (IN_A_PACKAGE.exec(file) || [""])[0];
   }
 
-  of(file) {
-    let known = this.files.get(file);
-    if (!known) this.files.set(file, (known = new Map()));
-    return known;
-  }
-
-  /** The folder of the package, with its last slash; empty for a program's own code. */
-  packageOf(file) {
-    let folder = this.packages.get(file);
-    if (folder === undefined) {
-      folder = (IN_A_PACKAGE.exec(file) || [""])[0];
-      this.packages.set(file, folder);
-    }
-    return folder;
+  static of(file, files) {
+    let places = files.get(file);
+    if (!places) files.set(file, (places = new Places(file)));
+    return places;
   }
 }
 
 class Sites {
   constructor() {
-    this.places = new Places();
+    this.files = new Map();
     this.byText = new Map();
     this.file = "";
     this.source = "";
@@ -81,29 +72,33 @@ class Sites {
   /** The site of the innermost frame outside Node itself, below the call of `hook`. */
   below(hook) {
     let frame = framesBelow(hook, 1)[0];
-    if (!frame || fileOf(frame) === null) {
+    let file = frame ? fileOf(frame) : null;
+    if (file === null) {
       frame = framesBelow(hook, DEEP_ENOUGH).find((one) => fileOf(one) !== null);
+      if (!frame) return this.named("-");
+      file = fileOf(frame);
     }
-    if (!frame) return this.named("-");
-    const site = this.at(frame, this.places, "");
-    const within = this.places.packageOf(fileOf(frame));
-    return within ? this.calledFrom(site, hook, within) : site;
+    const places = Places.of(file, this.files);
+    const site = this.at(frame, places, "");
+    return places.folder ? this.calledFrom(site, hook, places.folder) : site;
   }
 
   at(frame, places, before) {
-    const file = fileOf(frame);
-    const known = places.of(file);
     const position = frame.getPosition();
-    let site = known.get(position);
-    if (!site) known.set(position, (site = this.named(before + this.describe(file, frame))));
+    let site = places.sites.get(position);
+    if (!site) {
+      site = this.named(before + this.describe(places.file, frame));
+      places.sites.set(position, site);
+    }
     return site;
   }
 
-  calledFrom(site, hook, within) {
-    const outside = (frame) => fileOf(frame) !== null && !fileOf(frame).startsWith(within);
+  calledFrom(site, hook, folder) {
+    const outside = (frame) => fileOf(frame) !== null && !fileOf(frame).startsWith(folder);
     const caller = framesBelow(hook, THROUGH_A_PACKAGE).find(outside);
     if (!caller) return site;
-    return this.at(caller, site.callers || (site.callers = new Places()), `${site.text} < `);
+    const files = site.callers || (site.callers = new Map());
+    return this.at(caller, Places.of(fileOf(caller), files), `${site.text} < `);
   }
 
   named(text) {
