@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rerail.launch.run_folder import REAL_CLOCK, RunFolder
+from rerail.probe import paths
 from rerail.probe.log import read_hello
 from tests.node import MAJORS, node_or_skip
 from tests.probe.node_run import LATER, SECOND, NodeRun, next_turn
@@ -358,12 +359,22 @@ def test_the_permission_model_leaves_the_agent_alone(major: int, tmp_path: Path)
     assert run.lines == []
 
 
-def test_frozen_intrinsics_leave_the_agent_alone(node_run: NodeRun) -> None:
+def test_frozen_intrinsics_have_no_places_and_go_by_order(node_run: NodeRun) -> None:
     options = ("--frozen-intrinsics", "--no-warnings")
-    told = node_run.record(
-        "console.log(Date.now() > 1e12, new Date() instanceof Date);", options=options
-    )
-    assert told == "true true\n"
+    program = "console.log(Date.now(), Math.random(), new Date() instanceof Date);"
+    told = node_run.same_again(program, options=options)
+    assert told.split()[2] == "true"
+    assert "s\t1\t-" in node_run.lines
+
+
+def test_what_cannot_be_changed_is_said(node_run: NodeRun) -> None:
+    frozen = node_run.place / "frozen.cjs"
+    frozen.write_text("Object.freeze(Math); Object.freeze(Date.prototype);")
+    preloads = f"--require {frozen} --require {paths().node_preload}"
+    program = "console.log(Date.now() > 1e12, Math.random() < 1);"
+    assert node_run.record(program, environment={"NODE_OPTIONS": preloads}) == "true true\n"
+    (said,) = [line for line in node_run.lines if line.startswith("missing")]
+    assert said.startswith("missing\tclock and random of a Node\tCannot redefine property: ")
 
 
 def test_a_program_without_a_file_has_places_too(node_run: NodeRun) -> None:

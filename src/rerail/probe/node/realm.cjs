@@ -74,7 +74,8 @@ function installIn(realm, time, random) {
 
   function replace(owner, name, value) {
     const { writable, enumerable, configurable } = getOwnPropertyDescriptor(owner, name);
-    defineProperty(owner, name, { value, writable, enumerable, configurable });
+    const changed = defineProperty(owner, name, { value, writable, enumerable, configurable });
+    if (!changed) throw new TypeError(`Cannot redefine property: ${name}`);
   }
 }
 

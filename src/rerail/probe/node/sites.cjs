@@ -132,11 +132,16 @@ class Sites {
   }
 }
 
+/** Nothing where an agent has frozen `Error`: then the order within a turn is all that tells. */
 function framesBelow(hook, limit) {
   const { stackTraceLimit, prepareStackTrace } = TheError;
   try {
-    TheError.stackTraceLimit = limit;
     TheError.prepareStackTrace = asFrames;
+    TheError.stackTraceLimit = limit;
+  } catch {
+    return [];
+  }
+  try {
     const holder = {};
     captureStackTrace(holder, hook);
     return Array.isArray(holder.stack) ? holder.stack : [];

@@ -1,10 +1,15 @@
 /** Puts the recorder's values behind Node's clock and its randomness, in this process. */
 "use strict";
 
+const { syncBuiltinESMExports } = require("module");
+
+const { hookFolders } = require("./folders.cjs");
 const { Given, Meter } = require("./given.cjs");
 const { Page } = require("./page.cjs");
-const { Run } = require("./run.cjs");
+const { hookCrypto, randomOf } = require("./random.cjs");
 const { installIn } = require("./realm.cjs");
+const { hookRealms } = require("./realms.cjs");
+const { Run } = require("./run.cjs");
 
 const nativeNow = Date.now;
 const nativeRandom = Math.random;
@@ -18,17 +23,24 @@ function join(folder) {
   return run;
 }
 
+/** Each for itself: what an agent's options have frozen stays as it is, and is said. */
 function hook(given, settings) {
   const time = settings.clock ? softly(clockOf(given), nativeNow) : null;
-  const random = settings.random ? softly(require("./random.cjs").randomOf(given), nativeRandom) : null;
-  installIn(globalThis, time, random);
-  require("./realms.cjs").hookRealms(time, random);
-  if (time) hookTimeOrigin(given);
-  if (random) {
-    require("./random.cjs").hookCrypto(given);
-    require("./folders.cjs").hookFolders(given);
+  const random = settings.random ? softly(randomOf(given), nativeRandom) : null;
+  const changes = [
+    () => installIn(globalThis, time, random),
+    () => hookRealms(time, random),
+    ...(time ? [() => hookTimeOrigin(given)] : []),
+    ...(random ? [() => hookCrypto(given), () => hookFolders(given)] : []),
+    syncBuiltinESMExports,
+  ];
+  for (const change of changes) {
+    try {
+      change();
+    } catch (error) {
+      given.miss("clock and random of a Node", error.message);
+    }
   }
-  require("module").syncBuiltinESMExports();
 }
 
 function clockOf(given) {
