@@ -382,6 +382,37 @@ def test_a_program_without_a_file_has_places_too(node_run: NodeRun) -> None:
     node_run.same_again(f"process.exitCode = 0; {program}")
 
 
+def test_what_an_agent_does_to_the_builtins_harms_nothing(node_run: NodeRun) -> None:
+    program = """
+        const crypto = require("crypto"), fs = require("fs"), { hrtime } = process;
+        const broken = () => { throw new Error("not yours"); };
+        globalThis.Buffer = undefined;
+        fs.readSync = fs.writeSync = fs.openSync = fs.readFileSync = fs.mkdirSync = broken;
+        crypto.createHmac = crypto.createHash = hrtime.bigint = broken;
+        Error.captureStackTrace = Error.prepareStackTrace = broken;
+        Error.stackTraceLimit = 0;
+        console.log(Date.now(), Math.random(), crypto.randomUUID(), crypto.randomInt(99));
+        const folder = fs.mkdtempSync("x-");
+        fs.rmdirSync(folder);
+        console.log(folder, Error.stackTraceLimit, Error.prepareStackTrace === broken);
+    """
+    told = node_run.same_again(program)
+    assert told.split()[-2:] == ["0", "true"]
+
+
+def test_a_work_folder_that_is_gone_harms_nothing(node_run: NodeRun) -> None:
+    gone = node_run.place / "gone"
+    child = "const at = Date.now(); console.log(at > 1e12);"
+    program = f"""
+        const fs = require("fs"), {{ execFileSync }} = require("child_process");
+        fs.mkdirSync({str(gone)!r});
+        const go = 'cd {gone} && rmdir {gone} && exec "$0" -e "{child}"';
+        process.stdout.write(execFileSync("sh", ["-c", go, process.execPath]));
+    """
+    node_run.record(program)
+    assert len(node_run.logs) == 2
+
+
 def test_deep_recursion_ends_as_ever(node_run: NodeRun) -> None:
     program = """
         let deepest = 0;

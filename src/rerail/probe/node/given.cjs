@@ -6,6 +6,7 @@
  */
 "use strict";
 
+const { Buffer } = require("buffer");
 const { createHmac } = require("crypto");
 const { Site, Sites } = require("./sites.cjs");
 

@@ -10,6 +10,7 @@
  */
 "use strict";
 
+const { Buffer } = require("buffer");
 const fs = require("fs");
 const net = require("net");
 

@@ -5,6 +5,7 @@
  */
 "use strict";
 
+const { Buffer } = require("buffer");
 const crypto = require("crypto");
 const { Meter } = require("./given.cjs");
 const { replace } = require("./replace.cjs");
@@ -116,7 +117,11 @@ function uuidHook({ given, at }) {
   return function apply(native, self, args) {
     const own = Reflect.apply(native, self, args);
     const site = at(apply);
-    return given.page.live ? own : uuid4(given.derived(site, "uuid4", 16));
+    try {
+      return given.page.live ? own : uuid4(given.derived(site, "uuid4", 16));
+    } catch {
+      return own;
+    }
   };
 }
 

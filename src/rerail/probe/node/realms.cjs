@@ -44,7 +44,8 @@ function hookRealms(time, random) {
 function contextOptions(options) {
   if (options === null || typeof options !== "object") return {};
   const { contextName, contextOrigin, contextCodeGeneration, microtaskMode } = options;
-  const all = { name: contextName, origin: contextOrigin, codeGeneration: contextCodeGeneration, microtaskMode };
+  const codeGeneration = contextCodeGeneration;
+  const all = { name: contextName, origin: contextOrigin, codeGeneration, microtaskMode };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 

@@ -6,6 +6,7 @@
  */
 "use strict";
 
+const { Buffer } = require("buffer");
 const { createHash } = require("crypto");
 const fs = require("fs");
 const { isMainThread, threadId } = require("worker_threads");
@@ -176,6 +177,14 @@ function commandLine() {
   return [...process.argv.slice(0, 1), ...process.execArgv, ...process.argv.slice(1)];
 }
 
+function workFolder() {
+  try {
+    return process.cwd();
+  } catch {
+    return "";
+  }
+}
+
 function hello(key, nth, kind) {
   return {
     pid: process.pid,
@@ -185,7 +194,7 @@ function hello(key, nth, kind) {
     version: process.version,
     key,
     n: nth,
-    cwd: process.cwd(),
+    cwd: workFolder(),
     kind,
   };
 }
