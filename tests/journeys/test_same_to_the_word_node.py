@@ -1,17 +1,31 @@
 """Node agents whose prompts hold times, ids, random numbers and names come again to the word."""
 
 import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.journeys.rail import AGENTS, Rail, Recorded, Replayed
+from tests.journeys.test_same_to_the_word import SHIFTED
 from tests.node import MAJORS, node_or_skip
 
 pytestmark = [pytest.mark.journey, pytest.mark.usefixtures("openai_model")]
 
 CALLS = 30
 PLACE = "// more is said here"
+SHIFTED_FOR_NODE = f"""{SHIFTED}
+#include <sys/time.h>
+int gettimeofday(struct timeval *now, void *zone) {{
+    static int (*of_day)(struct timeval *, void *);
+    if (!of_day) of_day = dlsym(RTLD_NEXT, "gettimeofday");
+    int failed = of_day(now, zone);
+    if (!failed) now->tv_sec -= 90000;
+    return failed;
+}}
+"""
 LOGGING = "console.error(new Date()); console.error(Date.now(), Math.random(), randomUUID());"
 
 
@@ -73,6 +87,21 @@ def test_each_process_of_a_run_is_known_by_its_number(rail: Rail, node: str, way
     script = workspace_with(rail, "dated_agent.cjs")
     run = recorded(rail, node, str(script), way)
     assert {exchange.request.process_id for exchange in run.exchanges()} == {2, 3, 4}
+
+
+def test_they_come_again_on_another_day(
+    rail: Rail, node: str, need: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Recorded under a clock that is 25 hours slow, replayed under the true one."""
+    folder = tmp_path_factory.mktemp("clock")
+    (folder / "shifted.c").write_text(SHIFTED_FOR_NODE)
+    words = [need("cc"), "-shared", "-fPIC", "-o", "shifted.so", "shifted.c", "-ldl"]
+    subprocess.run(words, cwd=folder, check=True)
+    shifted = {"LD_PRELOAD": str(folder / "shifted.so")}
+    script = workspace_with(rail, "dated_agent.mjs")
+    run = recorded(rail, node, str(script), environment=shifted)
+    assert f"at {datetime.now(UTC).date()}" not in run.text
+    same(rail, run)
 
 
 def test_without_the_clock_the_first_prompt_differs(rail: Rail, node: str) -> None:
