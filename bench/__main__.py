@@ -24,7 +24,10 @@ from rerail import __version__
 
 MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
     "startup": (measure_startup, "rerail record -- true, against the peer until it listens"),
-    "clock": (measure_clock, "times and random values of an agent's Python, and its start-up"),
+    "clock": (
+        measure_clock,
+        "an agent's times and random values, and the start of its interpreters",
+    ),
     "calls": (measure_calls, "latency and throughput of model calls, recording and replaying"),
     "events": (measure_events, "server-sent events 100 ms apart"),
     "size": (measure_size, "the tape of a 50-turn agent"),

@@ -1,100 +1,69 @@
-"""What the probe costs an agent's own Python: its start-up, and each time or random value."""
+"""What the probes cost an agent's own interpreters: their start, and each time or random value."""
 
 import json
+import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from time import monotonic
-from typing import Final, Literal
+from dataclasses import dataclass
 
 from bench.arena import Arena, progress
-from bench.contenders import ROOT, Place, RunFailed
+from bench.contenders import ROOT
 from bench.figures import Row, row
-from rerail.launch.run_folder import VARIABLE, ProbeSettings, RunFolder
+from bench.runs import WAYS, Runs, Way
 from rerail.probe import paths
-from rerail.probe.log import read_hello
-
-_SECONDS: Final = 60.0
-_STARTS: Final = 10
-_CALLS: Final = ("time.time", "datetime.now", "random.random", "uuid.uuid4", "os.urandom")
-
-Way = Literal["direct", "recording", "replaying"]
-WAYS: Final[tuple[Way, ...]] = ("direct", "recording", "replaying")
 
 
-class _Runs:
-    """Starts Pythons directly, or as in a recording or a replay of what was recorded last."""
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """How one does nothing, and how it measures its calls, which it prints as JSON."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._logs: dict[str, bytes] = {}
-
-    def start(self, way: Way, *words: str) -> tuple[str, float, float]:
-        """What it printed, and its wall and CPU time in seconds."""
-        with self._folder(way) as variables:
-            begun = monotonic()
-            running = self._place.start([sys.executable, *words], variables)
-            usage = running.finish(_SECONDS)
-            wall = monotonic() - begun
-        if usage.status != 0:
-            raise RunFailed(f"python {' '.join(words)}: {running.last_words()}")
-        return running.output, wall, usage.cpu_seconds
-
-    @contextmanager
-    def _folder(self, way: Way) -> Iterator[Mapping[str, str]]:
-        if way == "direct":
-            yield {}
-            return
-        recording = way == "recording"
-        settings = ProbeSettings(
-            mode="record" if recording else "replay", seed="5e" * 32, log=recording
-        )
-        with RunFolder.make(settings) as folder:
-            folder.give_back(self._logs)
-            yield {VARIABLE: str(folder.path), "PYTHONPATH": f"{paths().python}:{ROOT}"}
-            if recording:
-                self._logs = {
-                    hello.name: lines
-                    for _, lines in folder.news()
-                    if (hello := read_hello(lines.partition(b"\n")[0])) is not None
-                }
+    name: str
+    runs: Runs
+    nothing: tuple[str, ...]
+    calls: tuple[str, ...]
 
 
 def measure(arena: Arena) -> list[Row]:
     """Start-up in a run against start-up alone, and nanoseconds a call in each way."""
-    runs = _Runs(arena.place)
+    return [row for one in _interpreters(arena) for row in _measure(arena, one)]
+
+
+def _interpreters(arena: Arena) -> list[Interpreter]:
+    variables = {"PYTHONPATH": f"{paths().python}:{ROOT}"}
+    python = Runs(arena.place, sys.executable, variables)
+    found = [Interpreter("Python", python, ("-c", "pass"), ("-m", "bench.clock_client"))]
+    node = shutil.which("node")
+    if node is None:
+        arena.note("Node is not installed: what its probe costs was not measured")
+        return found
+    runs = Runs(arena.place, node, {"NODE_OPTIONS": f"--require {paths().node_preload}"})
+    nothing = ("-e", "0")
+    return [*found, Interpreter("Node", runs, nothing, (str(ROOT / "bench" / "clock_client.cjs"),))]
+
+
+def _measure(arena: Arena, one: Interpreter) -> list[Row]:
     starts: dict[tuple[Way, int], list[float]] = {}
     calls: dict[tuple[Way, str], list[float]] = {}
     for number in range(arena.plan.start_rounds):
-        progress(f"clock and random, round {number + 1} of {arena.plan.start_rounds}")
+        progress(f"a {one.name}'s clock, round {number + 1} of {arena.plan.start_rounds}")
         for way in WAYS:
-            for place, cost in enumerate(_start_up(runs, way)):
+            for place, cost in enumerate(one.runs.quickest(way, one.nothing)):
                 starts.setdefault((way, place), []).append(cost * 1e3)
-            for name, cost in _calls(runs, way).items():
-                calls.setdefault((way, name), []).append(cost)
-    rows = [
-        row(
-            f"a Python's start-up, {kind}",
-            "ms",
-            direct=starts["direct", place],
-            rerail=starts["recording", place],
-        )
-        for place, kind in enumerate(("wall time", "CPU"))
-    ]
-    for way in WAYS[1:]:
-        rows += [
+            for name, cost in json.loads(one.runs.start(way, one.calls)[0]).items():
+                calls.setdefault((way, name), []).append(float(cost))
+    names = dict.fromkeys(name for _, name in calls)
+    return [
+        *(
+            row(
+                f"a {one.name}'s start-up, {kind}",
+                "ms",
+                direct=starts["direct", place],
+                rerail=starts["recording", place],
+            )
+            for place, kind in enumerate(("wall time", "CPU"))
+        ),
+        *(
             row(f"{name}, {way}", "ns", direct=calls["direct", name], rerail=calls[way, name])
-            for name in _CALLS
-        ]
-    return rows
-
-
-def _start_up(runs: _Runs, way: Way) -> tuple[float, float]:
-    """Wall and CPU time of one start, of several the smallest."""
-    costs = [runs.start(way, "-c", "pass")[1:] for _ in range(_STARTS)]
-    return min(wall for wall, _ in costs), min(cpu for _, cpu in costs)
-
-
-def _calls(runs: _Runs, way: Way) -> dict[str, float]:
-    found = json.loads(runs.start(way, "-m", "bench.clock_client")[0])
-    return {name: float(cost) for name, cost in found.items()}
+            for way in WAYS[1:]
+            for name in names
+        ),
+    ]

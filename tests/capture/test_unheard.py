@@ -1,6 +1,7 @@
-"""Pythons that cannot load the probe, or did not say hello."""
+"""Pythons and Nodes that cannot load the probe, or did not say hello."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,17 +14,19 @@ from rerail.capture.unheard import Unheard
 from rerail.probe import paths
 
 WAITING = "import sys; print('ready', flush=True); sys.stdin.read()"
+NODE_WAITING = "console.log('ready'); process.stdin.resume();"
 Start = Callable[..., int]
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """`start(*options, **variables)` gives the pid of a Python that runs and waits."""
+    """`start(*options, **variables)` gives the pid of a Python (or `node`) that runs and waits."""
     with ExitStack() as stack:
 
-        def started(*options: str, **variables: str) -> int:
+        def started(*options: str, node: str = "", **variables: str) -> int:
+            program = ["-e", NODE_WAITING] if node else ["-c", WAITING]
             process = subprocess.Popen(
-                [sys.executable, *options, "-c", WAITING],
+                [node or sys.executable, *options, *program],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=variables,
@@ -110,3 +113,40 @@ def test_other_programs_are_none_of_these(start: Start) -> None:
         sleeping.kill()
     assert told == []
     assert os.getpid() not in Told().unheard._waiting
+
+
+@pytest.fixture
+def node() -> str:
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip("Node is not installed")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        ({}, "its environment was replaced"),
+        ({"RERAIL_RUN": "/nowhere"}, "its NODE_OPTIONS was replaced"),
+        (
+            {"RERAIL_RUN": "/nowhere", "NODE_OPTIONS": "--no-warnings"},
+            "its NODE_OPTIONS was replaced",
+        ),
+    ],
+)
+def test_a_node_without_the_preload_is_named(
+    start: Start, node: str, variables: dict[str, str], why: str
+) -> None:
+    (detail,) = Told().of(start(node=node, **variables))
+    assert detail.endswith(why)
+
+
+def test_a_node_that_may_not_read_the_probe_is_named(start: Start, node: str) -> None:
+    allowed = ["--experimental-permission", "--allow-fs-read=*"]
+    (detail,) = Told().of(start(*allowed, node=node, **probed()))
+    assert detail.endswith("it was started with --experimental-permission")
+
+
+def test_a_node_with_the_preload_has_a_moment(start: Start, node: str) -> None:
+    options = f"--no-warnings --require {paths().node_preload}"
+    assert Told().of(start(node=node, RERAIL_RUN="/nowhere", NODE_OPTIONS=options)) == []

@@ -142,8 +142,10 @@ class _Recording:
     def _described(self) -> Run:
         settings = self._settings
         capture = {"http": "proxy variables and CA variables", "tls": "intercepted, http/1.1"}
-        capture["clock"] = "each time handed out by Python" if settings.clock else "no: left out"
-        capture["random"] = "from a seed, in Python" if settings.random else "no: left out"
+        capture["clock"] = (
+            "each time handed out by Python and Node" if settings.clock else "no: left out"
+        )
+        capture["random"] = "from a seed, in Python and Node" if settings.random else "no: left out"
         capture |= described(settings.reverse)
         return Run(
             argv=settings.command,

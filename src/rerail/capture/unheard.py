@@ -1,4 +1,4 @@
-"""Pythons of a run that never said hello: what they read of clock and random is not on the tape.
+"""Pythons and Nodes of a run that never said hello: their clock and random are not on the tape.
 
 Looked for whenever a model is asked, so one that asks for it itself is always seen. Knows processes
 only from /proc.
@@ -15,7 +15,8 @@ from rerail.launch.run_folder import VARIABLE
 from rerail.probe import paths
 
 PATIENCE_NS: Final = 1_000_000_000
-"""How long a Python with nothing in its way may take to say hello."""
+"""How long one with nothing in its way may take to say hello."""
+_PERMISSIONS: Final = ("--permission", "--experimental-permission")
 
 
 class Unheard:
@@ -30,40 +31,60 @@ class Unheard:
         """Look at the descendants of this process; `heard` are those that said hello."""
         now = monotonic_ns()
         for pid in family_of(os.getpid()):
-            if pid in self._settled or pid in heard or not _is_python(pid):
+            if pid in self._settled or pid in heard or not (kind := _interpreter(pid)):
                 continue
-            why = _in_its_way(pid)
+            why = _in_pythons_way(pid) if kind == "Python" else _in_nodes_way(pid)
             if not why and now - self._waiting.setdefault(pid, now) < PATIENCE_NS:
                 continue
             self._settled.add(pid)
             words = " ".join(arguments_of(pid))[:200]
             detail = f"pid {pid} ({words}): {why or 'it said no hello'}"
-            self._missing("clock and random of a Python", detail, 0)
+            self._missing(f"clock and random of a {kind}", detail, 0)
 
 
-def _is_python(pid: int) -> bool:
+def _interpreter(pid: int) -> str:
+    """Which of those that have a probe this process runs; empty for none of them."""
     with suppress(OSError):
         program = os.readlink(f"{PROC}/{pid}/exe")  # noqa: PTH115 - asked while an agent waits
-        return program.rpartition("/")[2].startswith(("python", "pypy"))
-    return False
+        name = program.rpartition("/")[2]
+        if name.startswith(("python", "pypy")):
+            return "Python"
+        if name in ("node", "nodejs"):
+            return "Node"
+    return ""
 
 
-def _in_its_way(pid: int) -> str:
+def _in_pythons_way(pid: int) -> str:
     """Why it cannot load the probe; empty where nothing is seen."""
     for option in _options(arguments_of(pid)[1:]):
         if option in "SIE":
             return f"it was started with -{option}"
+    folder = os.fsencode(paths().python)
+    return _lost(pid, b"PYTHONPATH", lambda value: folder in value.split(b":"))
+
+
+def _in_nodes_way(pid: int) -> str:
+    """The same for Node: its permission model lets it read the preload, and nothing beside it."""
+    for word in arguments_of(pid)[1:]:
+        if word in _PERMISSIONS:
+            return f"it was started with {word}"
+        if not word.startswith("-"):
+            break
+    # The folders before these may be escaped.
+    preload = "/".join(paths().node_preload.parts[-4:]).encode()
+    return _lost(pid, b"NODE_OPTIONS", lambda value: preload in value)
+
+
+def _lost(pid: int, name: bytes, brings_it: Callable[[bytes], bool]) -> str:
+    """What its environment lacks of what brings the probe in."""
     try:
         variables = (PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
         return ""
     if not any(variable.startswith(f"{VARIABLE}=".encode()) for variable in variables):
         return "its environment was replaced"
-    folder = os.fsencode(paths().python)
-    for variable in variables:
-        if variable.startswith(b"PYTHONPATH=") and folder in variable[11:].split(b":"):
-            return ""
-    return "its PYTHONPATH was replaced"
+    values = [rest for found, _, rest in (v.partition(b"=") for v in variables) if found == name]
+    return "" if any(map(brings_it, values)) else f"its {name.decode()} was replaced"
 
 
 def _options(words: list[str]) -> Iterator[str]:
