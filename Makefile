@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 MODEL  ?= simulated
 
-.PHONY: demo test test-agents lint bench clean
+.PHONY: demo test test-agents lint bench nodes clean
 
 $(VENV)/ready: pyproject.toml tools/install-dev
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,9 @@ lint: $(VENV)/ready        ## ruff, mypy (strict), import-linter
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+nodes: $(VENV)/ready       ## Node 20, 22 and 24 for the tests, whatever is on the PATH
+	tools/install-nodes $(BIN)/python
 
 bench: $(VENV)/ready       ## speed and size, side by side with a peer
 	$(BIN)/python -m bench

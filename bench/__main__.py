@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from bench.arena import FULL, QUICK, Arena, OriginGone, arena, progress
 from bench.calls import measure as measure_calls
+from bench.clock import measure as measure_clock
 from bench.contenders import RunFailed
 from bench.figures import Row
 from bench.size import measure as measure_size
@@ -23,6 +24,10 @@ from rerail import __version__
 
 MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
     "startup": (measure_startup, "rerail record -- true, against the peer until it listens"),
+    "clock": (
+        measure_clock,
+        "an agent's times and random values, and the start of its interpreters",
+    ),
     "calls": (measure_calls, "latency and throughput of model calls, recording and replaying"),
     "events": (measure_events, "server-sent events 100 ms apart"),
     "size": (measure_size, "the tape of a 50-turn agent"),

@@ -21,10 +21,23 @@ NOT_NEEDED_TO_RECORD = (
     "importlib.metadata",
     "cryptography.x509",
 )
+NOT_NEEDED_TO_START = (
+    "asyncio",
+    "dataclasses",
+    "http",
+    "shutil",
+    "subprocess",
+    "tempfile",
+    "rerail.launch.waiting",
+    "rerail.proxy.channel",
+)
 REACHES_ORIGINS = ("rerail.proxy.upstream", "rerail.proxy.relay", "rerail.playback.live")
 REPLAYING = ("rerail.cli.replay", "rerail.playback.session", "rerail.proxy.front")
+STARTING = ("rerail.cli.record", "rerail.capture.session", "rerail.proxy.reach")
 RECORDING = (
     "rerail.cli.record",
+    "rerail.capture.session",
+    "rerail.launch.waiting",
     "rerail.capture.recorder",
     "rerail.proxy.server",
     "rerail.redact.apply",
@@ -84,6 +97,12 @@ def test_recording_loads_only_what_recording_needs() -> None:
     loaded = loaded_with(*RECORDING)
     assert set(RECORDING) <= loaded
     assert not loaded & set(NOT_NEEDED_TO_RECORD)
+
+
+def test_the_command_starts_before_what_serves_it_is_loaded() -> None:
+    loaded = loaded_with(*STARTING)
+    assert set(STARTING) <= loaded
+    assert not loaded & set(NOT_NEEDED_TO_START)
 
 
 def test_a_replay_loads_nothing_that_reaches_an_origin() -> None:

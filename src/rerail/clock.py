@@ -38,6 +38,11 @@ class RunClock:
         return time.monotonic_ns() - self._origin
 
 
+def monotonic_ns() -> int:
+    """Nanoseconds of CLOCK_MONOTONIC, which every process of this machine reads alike."""
+    return time.monotonic_ns()
+
+
 def wall_ns() -> int:
     """Nanoseconds since 1970-01-01T00:00:00Z."""
     return time.time_ns()

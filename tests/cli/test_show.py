@@ -49,6 +49,22 @@ def test_the_summary_says_what_run_this_was(simple_tape: Path, rerail: Rerail) -
     assert said["holds"] == "12 events, 3 exchanges, 1 step"
 
 
+def test_random_values_that_may_be_keys_are_said_to_be_there(
+    make_tape: MakeTape, rerail: Rerail
+) -> None:
+    tape = make_tape()
+    log = b"hello\t{}\ns\t1\ta.py:f:-\nr\t0\t1\tabcd\nr\t0\t1\tef\n"
+    digest = tape.writer.blob(tape.redactor.body(log))
+    seq = tape.event(records.ProbeLog, process_id=1, content=digest, size=len(log), drawn=2)
+    tape.end()
+    said = fields(rerail("show", tape.writer.path))
+    assert said["secrets"].startswith("2 random values for keys and tokens are kept readable")
+    whole = json.loads(rerail("show", tape.writer.path, "--json").out)
+    assert whole["random_values_kept"] == 2
+    assert rerail("show", tape.writer.path, f"e{seq}", "--raw").out == log.decode()
+    assert "p1 was handed times or entropy" in rerail("show", tape.writer.path, "--events").out
+
+
 def test_each_exchange_has_one_line(simple_tape: Path, rerail: Rerail) -> None:
     assert rows(rerail("show", simple_tape)) == [
         ["r1", "", "+0.002000", "GET", "https://api.example.com/page?q=1", "200",
@@ -150,6 +166,59 @@ def test_attempts_at_one_call_share_its_step(make_tape: MakeTape, rerail: Rerail
     tape.end()
     assert [row[1] for row in rows(rerail("show", tape.path))] == ["s1", "s1 try 2"]
     assert "attempt 2 of 2 (r1, r2)" in rerail("show", tape.path, "s1").out
+
+
+def test_a_title_call_is_named_and_has_no_number(make_tape: MakeTape, rerail: Rerail) -> None:
+    tape = make_tape()
+    tools = [{"type": "function", "function": {"name": "read"}}]
+    main = [{"role": "system", "content": "You mend."}, {"role": "user", "content": "Mend it"}]
+    title = [{"role": "system", "content": "Name a title."}, {"role": "user", "content": "It"}]
+    for number, asked in enumerate(
+        ({"messages": title}, {"messages": main, "tools": tools}), start=1
+    ):
+        tape.request(
+            number, json.dumps(asked).encode(), method="POST", target=CHAT, host="api.openai.com"
+        )
+        tape.reply(number, [b"{}"])
+    tape.end()
+    assert [row[1] for row in rows(rerail("show", tape.path, "--steps"))] == ["title", "s1"]
+    assert "2 exchanges, 1 step" in rerail("show", tape.path).out
+    found = rerail("show", tape.path, "--json").json["exchanges"]
+    assert [(row["step"], row["lane"]) for row in found] == [(None, "title"), (1, None)]
+    assert "r1  title  POST" in rerail("show", tape.path, "r1").out
+
+
+def test_the_turns_of_a_websocket_are_steps(make_tape: MakeTape, rerail: Rerail) -> None:
+    tape = make_tape()
+    tape.request(1, target="/v1/responses", headers="Upgrade: websocket\r\n", host="api.openai.com")
+    tape.reply_head(1, status="101 Switching Protocols", headers="Upgrade: websocket\r\n")
+    tape.event(records.WsOpened, exchange_id=1)
+    tape.message(1, "agent", b'{"type":"response.create","generate":false}')
+    for _ in range(3):
+        tape.message(1, "agent", b'{"type":"response.create"}')
+    tape.event(records.WsClosed, exchange_id=1, sender="agent", code=1000)
+    tape.chat(2)
+    tape.reply(2, [b"{}"])
+    tape.end()
+    assert [row[1] for row in rows(rerail("show", tape.path))] == ["s1-s3", "s4"]
+    assert "r1  s1-s3  GET" in rerail("show", tape.path, "s2").out
+
+
+def test_an_agent_that_left_after_the_last_event_left_a_whole_reply(
+    make_tape: MakeTape, rerail: Rerail
+) -> None:
+    tape = make_tape()
+    tape.chat(1)
+    stream = {"headers": "Content-Type: text/event-stream\r\n", "ended": "agent_closed"}
+    tape.reply(1, [b"data: {}\n\n", b"data: [DONE]\n\n"], **stream)  # type: ignore[arg-type]
+    tape.chat(2, "next")
+    tape.reply(2, [b"data: {}\n\n"], **stream)  # type: ignore[arg-type]
+    tape.end()
+    first, second = rows(rerail("show", tape.path))
+    assert (first[5], second[5]) == ("200", "200, the agent went away after 10 bytes")
+    found = rerail("show", tape.path, "--json").json["exchanges"]
+    assert [row["complete"] for row in found] == [True, False]
+    assert "the agent went away" in rerail("show", tape.path, "--events").out, "the fact stays"
 
 
 # A tape whose recorder died, and one that is being recorded.

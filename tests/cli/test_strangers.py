@@ -66,7 +66,10 @@ def test_with_trust_it_is_replayed_as_ones_own(
 def test_ones_own_tape_needs_no_trust(rerail: Rerail, tmp_path: Path) -> None:
     program = ["sh", "-c", f"echo $NAMED >> {tmp_path}/ran"]
     tape = tmp_path / "own.tape"
-    assert rerail("record", "-q", "-o", tape, "-e", "NAMED=x", "--", *program).status == 0
+    assert (
+        rerail("record", "-q", "--no-workspace", "-o", tape, "-e", "NAMED=x", "--", *program).status
+        == 0
+    )
     rerail("replay", tape, "-o", tmp_path / "again.tape")
     rerail("replay", tmp_path / "again.tape")
     assert (tmp_path / "ran").read_text() == "x\nx\nx\n"
@@ -76,13 +79,13 @@ def test_a_credential_in_its_words_makes_it_no_strangers(rerail: Rerail, tmp_pat
     """What stands on the tape is what was witnessed: the arguments as they were cleaned."""
     tape = tmp_path / "own.tape"
     words = ["true", "--api-key", "sk-proj-a1B2c3D4e5F6g7H8i9J0"]
-    assert rerail("record", "-q", "-o", tape, "--", *words).status == 0
+    assert rerail("record", "-q", "--no-workspace", "-o", tape, "--", *words).status == 0
     assert rerail("replay", tape).status == 1
 
 
 def test_a_replay_that_cannot_start_says_so_on_its_own_tape(rerail: Rerail, tmp_path: Path) -> None:
     tape, out = tmp_path / "own.tape", tmp_path / "out.tape"
-    assert rerail("record", "-q", "-o", tape, "--", "true").status == 0
+    assert rerail("record", "-q", "--no-workspace", "-o", tape, "--", "true").status == 0
     assert rerail("replay", tape, "-o", out, "--", "./no-such-program").status != 0
     with Tape.open(out) as opened:
         assert opened.ended is not None

@@ -6,9 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from rerail.compare.alike import EXPLAINED as OF_IDS
 from rerail.compare.canon import BodyKey, Request, body_key, head_key
+from rerail.compare.facts import EXPLAINED as OF_FACTS
 from rerail.compare.misses import Miss
+from rerail.compare.paths import places
 from rerail.compare.reasons import EXPLAINED
+from rerail.compare.values import read_json
 from rerail.compare.volatile import TABLE, Rules, blank
 from rerail.errors import UsageProblem
 
@@ -16,6 +20,8 @@ UUID_1 = "0198f0c2-aaaa-7000-8000-000000000001"
 UUID_2 = "0198f0c2-bbbb-7000-8000-000000000002"
 HEX_1, HEX_2 = "0" * 64, "f" * 64
 
+FUNCTION = "functionResponse"
+PASSED = "internal_chat_message_metadata_passthrough"
 MESSAGES = "/v1/messages"
 RESPONSES = "/v1/responses"
 
@@ -37,6 +43,24 @@ ROWS = [
         MESSAGES,
         {"system": [{"type": "text", "text": "x-header: v=1; cch=0a1b2;"}]},
         {"system": [{"type": "text", "text": "x-header: v=1; cch=fffff;"}]},
+    ),
+    (
+        "gemini-cli process group",
+        "/v1/chat/completions",
+        {"messages": [{"role": "tool", "content": "Signal: 0\nProcess Group PGID: 26220"}]},
+        {"messages": [{"role": "tool", "content": "Signal: 0\nProcess Group PGID: 269"}]},
+    ),
+    (
+        "gemini-cli process group",
+        "/v1/chat/completions",
+        {"messages": [{"content": [{"text": "Process Group PGID: 26220"}]}]},
+        {"messages": [{"content": [{"text": "Process Group PGID: 269"}]}]},
+    ),
+    (
+        "gemini-cli process group",
+        "/v1beta/models/gemini-2.5-pro:streamGenerateContent",
+        {"contents": [{"parts": [{FUNCTION: {"response": {"output": "Process Group PGID: 7"}}}]}]},
+        {"contents": [{"parts": [{FUNCTION: {"response": {"output": "Process Group PGID: 9"}}}]}]},
     ),
     (
         "openai-agents cache key",
@@ -80,6 +104,24 @@ ROWS = [
         {"input": [{"output": "Wall time: 0.1 seconds\nhello"}]},
         {"input": [{"output": "Wall time: 12.0421 seconds\nhello"}]},
     ),
+    (
+        "codex item metadata",
+        RESPONSES,
+        {"input": [{PASSED: {"create_time": 1.5, "turn_id": UUID_1, "kinds": []}}]},
+        {"input": [{PASSED: {"create_time": 2.5, "turn_id": UUID_2, "kinds": []}}]},
+    ),
+    (
+        "codex chunk id",
+        RESPONSES,
+        {"input": [{"output": [{"text": "Chunk ID: 0a1b2c\nhello"}]}]},
+        {"input": [{"output": [{"text": "Chunk ID: ffffff\nhello"}]}]},
+    ),
+    (
+        "codex wall time",
+        RESPONSES,
+        {"input": [{"output": [{"text": "Wall time 0.1 seconds\nhello"}]}]},
+        {"input": [{"output": [{"text": "Wall time 12.0421 seconds\nhello"}]}]},
+    ),
 ]
 
 
@@ -97,12 +139,19 @@ def host_of(target: str) -> str:
 def test_every_row_of_the_table_is_tested_here() -> None:
     assert {name for name, *_ in ROWS} == {rule.name for rule in TABLE}
     assert all(rule.reason for rule in TABLE)
+    reached = {
+        (rule.name, rule.path)
+        for rule in TABLE
+        for name, _, one, _ in ROWS
+        if rule.name == name and places(read_json(json.dumps(one).encode()), rule.path)
+    }
+    assert reached == {(rule.name, rule.path) for rule in TABLE}
 
 
 def test_every_rule_stands_in_the_reference() -> None:
     reference = Path(__file__).parents[2] / "docs" / "reference" / "matching.md"
     text = reference.read_text("utf-8")
-    built_in = [name for name in EXPLAINED if name != "side call"]
+    built_in = [name for name in {**EXPLAINED, **OF_IDS, **OF_FACTS} if name != "side call"]
     for name in [*built_in, *(rule.name for rule in TABLE)]:
         assert f"`{name}`" in text
 

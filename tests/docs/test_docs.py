@@ -150,8 +150,9 @@ def test_the_tasks_of_make_exist(page: Path) -> None:
         assert asked == {"demo", "test"}
 
 
-def test_decisions_have_a_number_each_and_are_indexed() -> None:
+def test_decisions_are_numbered_once_each_and_indexed() -> None:
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    assert len({int(page.name[:4]) for page in pages}) == len(pages)
+    numbers = [int(page.name[:4]) for page in pages]
+    assert numbers == sorted(set(numbers))
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     assert [page.name for page in pages if f"decisions/{page.name}" not in index] == []

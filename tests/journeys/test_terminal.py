@@ -50,7 +50,7 @@ def test_a_terminal_program_recorded_and_replayed(rail: Rail, start_playground: 
 
 
 def test_ctrl_c_ends_a_command_that_does_not_catch_it(rail: Rail) -> None:
-    command = rail.rerail("record", "-o", "run.tape", "--", "sh", "-c", "echo ready; sleep 60")
+    command = rail.rerail("record", "-o", "run.tape", "--", "sh", "-c", "echo ready; exec sleep 60")
     with Terminal(command, folder=rail.folder, environment=rail.environment) as terminal:
         terminal.until(b"ready\r\n")
         terminal.type(b"\x03")

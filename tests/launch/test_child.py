@@ -114,6 +114,28 @@ def test_closing_gives_everything_back() -> None:
     assert (signal.getsignal(signal.SIGTERM), open_descriptors()) == before
 
 
+def test_a_command_that_is_soon_over_is_told_from_one_that_goes_on() -> None:
+    with started("true") as child:
+        assert child.ends_within(30)
+        assert child.wait() == Ending(0)
+    with started("sleep", "30") as child:
+        assert not child.ends_within(0.001)
+        child.send_signal(signal.SIGKILL)
+        assert child.wait() == Ending(137, signal.SIGKILL)
+
+
+def test_a_command_that_asked_for_something_first_is_not_over_at_once() -> None:
+    asked, asks = os.pipe()
+    os.write(asks, b"?")
+    with started("true") as child:
+        select.select([child.pidfd], [], [])
+        assert not child.ends_within(30, unless=[asked])
+        assert child.ends_within(30)
+        child.wait()
+    os.close(asked)
+    os.close(asks)
+
+
 def test_starting_loads_no_subprocess_module() -> None:
     program = (
         "import sys; before = set(sys.modules); import rerail.launch.child;"

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from rerail.launch import family
-from rerail.launch.family import arguments_of, descendants_of, own_children
+from rerail.launch.family import (
+    arguments_of,
+    descendants_of,
+    family_of,
+    is_childless,
+    own_children,
+)
 
 
 def test_grandchildren_are_descendants(eventually: Callable[..., None]) -> None:
@@ -17,7 +23,10 @@ def test_grandchildren_are_descendants(eventually: Callable[..., None]) -> None:
         sleeper = [["sleep", "60"]]
         eventually(lambda: [arguments_of(pid) for pid in descendants_of(child.pid)] == sleeper)
         assert child.pid in descendants_of(os.getpid())
+        assert family_of(child.pid) == descendants_of(child.pid)
+        assert set(descendants_of(child.pid)) <= set(family_of(os.getpid()))
         assert child.pid in own_children()
+        assert not is_childless()
     finally:
         for pid in descendants_of(child.pid):
             os.kill(pid, 9)
@@ -35,6 +44,19 @@ def test_a_process_that_is_gone_has_no_arguments() -> None:
     assert arguments_of(2**22 + 1) == []
 
 
+def test_who_has_no_child_is_told_so_by_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = [tmp_path / "self" / "task" / task / "children" for task in ("1", "2")]
+    for file in lists:
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"")
+    monkeypatch.setattr(family, "PROC", tmp_path)
+    assert is_childless()
+    lists[1].write_bytes(b"7 ")
+    assert not is_childless()
+
+
 def test_a_name_with_parentheses_and_spaces_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,4 +70,6 @@ def test_a_name_with_parentheses_and_spaces_is_read(
 def test_without_proc_nobody_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family, "PROC", tmp_path / "nowhere")
     assert descendants_of(1) == []
+    assert family_of(1) == []
     assert own_children() == []
+    assert not is_childless()

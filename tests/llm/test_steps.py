@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rerail.errors import NotOnTape
 from rerail.llm.steps import Attempt, steps
 from rerail.tape.exchange import Exchange, joined
 from rerail.tape.records import (
@@ -11,6 +12,7 @@ from rerail.tape.records import (
     HttpReplyBody,
     HttpReplyHead,
     HttpRequest,
+    WsMessage,
     WsOpened,
 )
 
@@ -122,12 +124,76 @@ def test_one_failure_has_one_retry() -> None:
     assert tape.numbers() == {1: (1, 1), 2: (1, 2), 3: (2, 1)}
 
 
-def test_a_websocket_session_is_one_step() -> None:
+def websocket(tape: Tape, number: int, path: bytes) -> None:
+    tape.request(number, b"GET %b HTTP/1.1\r\nUpgrade: websocket\r\n\r\n" % path)
+    tape.add(HttpReplyHead, exchange_id=number, head=b"HTTP/1.1 101 x\r\n\r\n")
+    tape.add(WsOpened, exchange_id=number)
+
+
+def say(tape: Tape, number: int, message: bytes, sender: str = "agent") -> None:
+    tape.add(
+        WsMessage, exchange_id=number, sender=sender, opcode="text", content=message,
+        size=len(message),
+    )  # fmt: skip
+
+
+GENERATE = b'{"type": "response.create"}'
+PREWARM = b'{"type": "response.create", "generate": false}'
+
+
+def test_a_websocket_session_that_is_not_read_is_one_step() -> None:
+    for path in (b"/v1/realtime", b"/v1/responses"):
+        tape = Tape()
+        websocket(tape, 1, path)
+        assert tape.numbers() == {1: (1, 1)}
+
+
+def test_each_turn_on_a_websocket_is_a_step_and_a_prewarm_is_none() -> None:
     tape = Tape()
-    tape.request(1, b"GET /v1/realtime HTTP/1.1\r\nUpgrade: websocket\r\n\r\n")
-    tape.add(HttpReplyHead, exchange_id=1, head=b"HTTP/1.1 101 x\r\n\r\n")
-    tape.add(WsOpened, exchange_id=1)
-    assert tape.numbers() == {1: (1, 1)}
+    websocket(tape, 1, b"/v1/responses")
+    for message in (PREWARM, GENERATE, b"not JSON"):
+        say(tape, 1, message)
+    say(tape, 1, GENERATE, sender="origin")
+    tape.call(2, b"beside it")
+    say(tape, 1, GENERATE)
+    found = steps(tape.exchanges, lambda digest: digest)
+    assert found[1].steps == (1, 3)
+    assert [turn.event for turn in found[1].turns] == [5, 11]
+    assert found[2].steps == (2,)
+
+
+def test_a_session_that_was_only_warmed_up_is_no_model_call() -> None:
+    tape = Tape()
+    websocket(tape, 1, b"/v1/responses")
+    say(tape, 1, PREWARM)
+    assert steps(tape.exchanges, lambda digest: digest) == {}
+
+
+def test_a_message_that_cannot_be_read_is_no_turn() -> None:
+    def gone(digest: bytes) -> bytes:
+        raise NotOnTape("it is gone", hint="")
+
+    tape = Tape()
+    websocket(tape, 1, b"/v1/responses")
+    say(tape, 1, GENERATE)
+    assert steps(tape.exchanges, gone) == {}
+
+
+def test_a_realtime_session_may_begin_by_itself_so_it_is_one_step() -> None:
+    tape = Tape()
+    websocket(tape, 1, b"/v1/realtime")
+    say(tape, 1, GENERATE)
+    assert steps(tape.exchanges, lambda digest: digest)[1].steps == (1,)
+
+
+def test_a_reply_that_is_whole_though_the_agent_left_is_an_answer() -> None:
+    for whole, numbers in ((frozenset({1}), [1, 2]), (frozenset[int](), [1, 1])):
+        tape = Tape()
+        tape.request(1)
+        tape.reply(1, ended="agent_closed")
+        tape.call(2)
+        found = steps(tape.exchanges, whole=whole)
+        assert [attempt.step for attempt in found.values()] == numbers
 
 
 def test_an_absolute_target_is_a_model_call_too() -> None:

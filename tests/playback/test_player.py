@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rerail.playback.answers import Continue, GoLive, Refused, Served, Stubbed
+from rerail.playback.onward import CannotGoOn
 from rerail.playback.player import CONTINUE, Player
 from rerail.wire.http1 import ReplyScanner
 
@@ -135,7 +136,7 @@ def test_side_calls_are_answered_by_endpoint_and_counted_apart(tape_maker: Maker
     assert player.ledger.numbers("side call") == [1, 2]
 
 
-def test_a_side_call_that_was_never_recorded_gets_a_stub_or_a_refusal(
+def test_a_side_call_that_was_never_recorded_gets_a_stub_and_is_no_divergence(
     tape_maker: Maker, ask: Ask
 ) -> None:
     maker = tape_maker()
@@ -144,7 +145,63 @@ def test_a_side_call_that_was_never_recorded_gets_a_stub_or_a_refusal(
     stubbed = player.answer(ask({"span": 1}, target="/v1/traces/ingest"))
     assert isinstance(stubbed, Stubbed)
     assert stubbed.reply.startswith(b"HTTP/1.1 204 ")
-    assert isinstance(player.answer(ask(method="GET", target="/v1/models")), Refused)
+    listed = player.answer(ask(method="GET", target="/v1/models"))
+    assert isinstance(listed, Stubbed)
+    assert listed.reply.startswith(b"HTTP/1.1 404 "), "a list is not made up"
+    assert player.ledger.divergences == []
+    assert player.ledger.numbers("side call") == [1, 2]
+
+
+def test_sessions_that_are_opened_alike_are_told_by_their_first_message(
+    tape_maker: Maker, ask: Ask
+) -> None:
+    maker = tape_maker()
+    for name in ("one", "two", "three"):
+        maker.websocket(
+            ("agent", "text", name.encode()), ("origin", "text", b"you are " + name.encode())
+        )
+    player = Player(maker.finish())
+    upgrade = ask(method="GET", target="/v1/responses", headers=[("upgrade", "websocket")])
+    sessions = [player.answer(upgrade) for _ in range(2)]
+    for served in sessions:
+        assert isinstance(served, Served)
+        assert player.begin(served) == ()
+    first, second = sessions
+    for served, name in ((first, b"three"), (second, b"one")):
+        assert isinstance(served, Served)
+        heard = player.heard(served, "text", name)
+        assert [say.content() for say in heard.say] == [b"you are " + name]
+    assert [item.exchange.exchange_id for item in player.unused()] == [2]
+    assert player.ledger.matched == {1, 3}
+    third = player.answer(upgrade)
+    assert isinstance(third, Served)
+    player.begin(third)
+    assert player.heard(third, "text", b"four").miss is not None
+
+
+class _From:
+    """A rewind to a step that no WebSocket can be taken to."""
+
+    begun = False
+
+    def __init__(self, step: int) -> None:
+        self.leaves = step.__le__
+
+    def take_turn(self, turn: int, call: Any, request: Any) -> None:
+        raise CannotGoOn("not on a WebSocket", code="websocket")
+
+
+@pytest.mark.parametrize(("step", "refused"), [(1, True), (2, True), (3, False)])
+def test_a_session_is_not_left_in_its_middle(
+    tape_maker: Maker, ask: Ask, step: int, refused: bool
+) -> None:
+    maker = tape_maker()
+    turn = {"type": "response.create"}
+    maker.websocket(("agent", "text", turn), ("agent", "text", turn))
+    maker.call({"a": 1})
+    player = Player(maker.finish(), onward=_From(step))  # type: ignore[arg-type]
+    upgrade = ask(method="GET", target="/v1/responses", headers=[("upgrade", "websocket")])
+    assert isinstance(player.answer(upgrade), Refused) == refused
 
 
 def test_what_is_noted_is_kept_for_the_report(tape_maker: Maker, ask: Ask) -> None:

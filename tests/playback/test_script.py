@@ -21,7 +21,7 @@ def test_requests_are_read_with_what_they_are(tape_maker: Callable[[], Any]) -> 
     assert second.recorded.request.target == "/search?q=1"
     assert third.side is not None
     assert third.side.name == "openai-agents traces"
-    assert script.step_count == 1
+    assert script.call_count == 1
     assert script.model_hosts() == {("api.openai.com", 443)}
     assert first.event == first.recorded.started < first.recorded.ended < second.event
 
@@ -34,7 +34,7 @@ def test_a_retry_is_another_attempt_at_the_same_call(tape_maker: Callable[[], An
     script = Script(maker.finish())
     steps = [item.step for item in script.exchanges.values()]
     assert [(step.step, step.attempt) for step in steps if step] == [(1, 1), (1, 2), (2, 1)]
-    assert script.step_count == 2
+    assert script.call_count == 2
 
 
 def test_a_reply_to_half_a_request_belongs_to_its_head(tape_maker: Callable[[], Any]) -> None:
@@ -77,3 +77,19 @@ def test_failed_connections_are_kept_in_order(tape_maker: Callable[[], Any]) -> 
     script = Script(maker.finish())
     assert [failure.host for failure in script.failures] == ["a.example", "b.example"]
     assert script.exchanges == {}
+
+
+def test_a_reply_whose_agent_left_after_the_last_event_is_given_its_end(
+    tape_maker: Callable[[], Any],
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for last, ended, end in (
+        (b"data: [DONE]\n\n", "complete", b"data: [DONE]\n\n\r\n0\r\n\r\n"),
+        (b"data: {}\n\n", "agent_closed", b"data: {}\n\n\r\n"),
+    ):
+        maker = tape_maker()
+        number = maker.request({"stream": True})
+        maker.reply([last], head=head, framing="chunked", ended="agent_closed")
+        plan = Script(maker.finish()).plan(number)
+        assert plan.ended == ended
+        assert b"".join(piece.data for piece in plan.pieces()).endswith(end)

@@ -121,6 +121,18 @@ def test_side_calls_make_nothing_green_and_nothing_red(tape_maker: Maker, ask: A
     assert [(rule.name, rule.used) for rule in report.rules] == [("openai-agents traces", 1)]
 
 
+def test_a_side_call_of_several_rows_is_listed_once(tape_maker: Maker, ask: Ask) -> None:
+    maker = tape_maker()
+    maker.call({"a": 1})
+    player = Player(maker.finish())
+    player.answer(ask({"a": 1}))
+    for path in ("/api/claude_code/settings", "/api/claude_cli/bootstrap"):
+        player.answer(ask(method="GET", host="api.anthropic.com", target=path))
+    report = reported(player)
+    assert [(rule.name, rule.used) for rule in report.rules] == [("claude-code settings", 2)]
+    assert report.verdict.green
+
+
 def test_a_tape_with_nothing_on_it_is_not_green(tape_maker: Maker) -> None:
     report = reported(Player(tape_maker().finish()))
     assert [reason.code for reason in report.verdict.reasons] == ["nothing_matched"]
@@ -162,6 +174,48 @@ def test_turns_of_a_websocket_that_never_came_are_told(tape_maker: Maker, ask: A
     assert [item.turns for item in report.unused] == [1]
     player.heard(served, "text", json.dumps(turn).encode())
     assert reported(player).verdict.green
+
+
+TOOLS = [{"type": "function", "function": {"name": "read", "description": "It reads a file."}}]
+MAIN = {"messages": [{"role": "system", "content": "You mend."}], "tools": TOOLS}
+TITLE = {"messages": [{"role": "system", "content": "Name a title."}]}
+
+
+def test_a_title_call_is_a_model_call_beside_the_steps(tape_maker: Maker, ask: Ask) -> None:
+    maker = tape_maker()
+    maker.call(TITLE)
+    maker.call(MAIN)
+    player = Player(maker.finish())
+    served: Any = player.answer(ask(MAIN))
+    assert served.step == 1
+    report = reported(player)
+    assert (report.counts.recorded_model_calls, report.counts.matched_model_calls) == (2, 1)
+    [reason] = report.verdict.reasons
+    assert reason.text == "1 recorded model call never came: r1"
+    assert (report.unused[0].recording.step, report.unused[0].recording.lane) == (None, "title")
+    player.answer(ask({"messages": [{"role": "system", "content": "Name a long title."}]}))
+    assert player.ledger.divergences[0].step is None
+    player.answer(ask(TITLE))
+    assert reported(player).counts.matched_model_calls == 2
+
+
+def test_a_prewarmed_session_counts_its_turns(tape_maker: Maker, ask: Ask) -> None:
+    warm = {"type": "response.create", "generate": False}
+    turns = [{"type": "response.create", "input": [number]} for number in range(2)]
+    maker = tape_maker()
+    maker.websocket(*(("agent", "text", message) for message in (warm, *turns)))
+    player = Player(maker.finish())
+    upgrade = ask(method="GET", target="/v1/responses", headers=[("upgrade", "websocket")])
+    served: Any = player.answer(upgrade)
+    player.begin(served)
+    for message in (warm, turns[0]):
+        player.heard(served, "text", json.dumps(message).encode())
+    report = reported(player)
+    assert (report.counts.recorded_model_calls, report.counts.matched_model_calls) == (2, 1)
+    assert report.verdict.reasons[0].text == "1 recorded model call never came: s2"
+    other = {"type": "response.create", "input": ["other"]}
+    player.heard(served, "text", json.dumps(other).encode())
+    assert player.ledger.divergences[0].step == 2
 
 
 def test_every_rule_of_the_users_is_listed_needed_or_not(tape_maker: Maker, ask: Ask) -> None:

@@ -16,6 +16,7 @@ GREEN = Facts(
     followed=(),
     live=(),
     unused_steps=(),
+    unused_aside=(),
     unused_exchanges=(),
     ended=End(status=0),
     recorded_end=End(status=0),
@@ -24,6 +25,16 @@ GREEN = Facts(
 PLAIN = replace(GREEN, recorded=2, recorded_model_calls=0, matched=2, matched_model_calls=0)
 
 NOT_GREEN = [
+    (
+        replace(GREEN, unused_aside=(2,)),
+        "unused_model_calls",
+        "1 recorded model call never came: r2",
+    ),
+    (
+        replace(GREEN, unused_steps=(4, 5), unused_aside=(2,)),
+        "unused_model_calls",
+        "3 recorded model calls never came: s4, s5, r2",
+    ),
     (
         replace(GREEN, refused=(3,)),
         "refused",

@@ -1,5 +1,7 @@
 """A stand-in for the recorder: takes CONNECT, with an answer or without, and carries on."""
 
+import shutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from rerail.testing.connection import Connection
 from rerail.testing.forward_proxy import relay_to
 from rerail.testing.origin import Behaviour, Origin
 from rerail.testing.replies import head, serve, text
+from tests.probe.played import Played
 
 TOKEN = "tok-EN_1"
 SECURE, PLAIN = "api.example.com", "plain.example.com"
@@ -77,3 +80,27 @@ def recorder(
         bundle=ca_bundle(tmp_path, authority.pem, {}),
     )
     return Recorder(proxy, environment)
+
+
+PYENV = Path("~/.pyenv/versions").expanduser()
+THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
+VERSIONS = [name for name in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13") if name != THIS]
+
+
+@pytest.fixture(params=("this", *VERSIONS))
+def played(request: pytest.FixtureRequest, tmp_path: Path) -> Played:
+    """Programs under the probe, in this Python and in each other version that is here."""
+    if request.param == "this":
+        return Played(tmp_path, sys.executable)
+    name = f"python{request.param}"
+    found = sorted(PYENV.glob(f"{request.param}.*/bin/{name}"))
+    executable = str(found[-1]) if found else shutil.which(name)
+    if executable is None:
+        pytest.skip(f"{name} is not installed here")
+    return Played(tmp_path, executable)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Played:
+    """Programs under the probe, in this Python."""
+    return Played(tmp_path, sys.executable)

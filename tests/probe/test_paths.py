@@ -25,4 +25,5 @@ def test_a_wheel_contains_them(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert "rerail/probe/python/sitecustomize.py" in names
-    assert "rerail/probe/node/preload.cjs" in names
+    for module in paths().node_preload.parent.glob("*.cjs"):
+        assert f"rerail/probe/node/{module.name}" in names

@@ -15,9 +15,11 @@ import pytest
 
 from rerail.proxy.certs import Authority
 from rerail.proxy.handler import Listening, Route, Session, Wire
+from rerail.proxy.listeners import loopback_listener
+from rerail.proxy.reach import UpstreamSettings
 from rerail.proxy.relay import Relay
-from rerail.proxy.server import ProxyServer, loopback_listener
-from rerail.proxy.upstream import Dialer, UpstreamSettings
+from rerail.proxy.server import ProxyServer
+from rerail.proxy.upstream import Dialer
 from rerail.tape.records import BodyEnd, Framing, Side
 from rerail.wire.http1 import Head
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rerail.proxy.upstream import UpstreamSettings
+from rerail.proxy.reach import UpstreamSettings
 from rerail.testing import replies
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.origin import Origin

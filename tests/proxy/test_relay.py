@@ -15,7 +15,7 @@ import pytest
 
 from rerail.proxy import held
 from rerail.proxy.handler import Listening
-from rerail.proxy.upstream import UpstreamProxy, UpstreamSettings
+from rerail.proxy.reach import UpstreamProxy, UpstreamSettings
 from rerail.testing import replies
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.forward_proxy import forward_proxy

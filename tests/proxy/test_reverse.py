@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rerail.proxy.handler import Listening
+from rerail.proxy.reach import UpstreamSettings
 from rerail.proxy.reverse import MOST, described, meant, recorded
-from rerail.proxy.upstream import UpstreamSettings
 from rerail.testing import replies
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.origin import Origin

@@ -10,7 +10,8 @@ import pytest
 
 from rerail.proxy.certs import Authority
 from rerail.proxy.handler import Listening
-from rerail.proxy.server import ProxyServer, allow_more_files, loopback_listener
+from rerail.proxy.listeners import allow_more_files, loopback_listener
+from rerail.proxy.server import ProxyServer
 
 
 class Told:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rerail.proxy.front import Listening
-from rerail.proxy.upstream import UpstreamSettings
+from rerail.proxy.reach import UpstreamSettings
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.origin import READ, Origin
 

@@ -5,7 +5,14 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerail.tape.frames import FrameError, FrameReader, FrameWriter, compressed, undo
+from rerail.tape.frames import (
+    NOTHING,
+    FrameError,
+    FrameReader,
+    FrameWriter,
+    compressed,
+    undo,
+)
 
 PIECES = st.lists(st.binary(min_size=1, max_size=300) | st.just(b"again and again " * 40))
 
@@ -16,6 +23,21 @@ def test_each_piece_can_be_read_as_soon_as_it_is_written(pieces: list[bytes]) ->
     for piece in pieces:
         reader.give(writer.piece(piece))
         assert reader.read(len(piece)) == piece
+
+
+@given(st.lists(PIECES | st.lists(st.just(bytes(100_000) + b"end"), max_size=4)))
+def test_a_piece_of_several_rows_is_read_row_by_row(batches: list[list[bytes]]) -> None:
+    writer, reader, frame = FrameWriter(18), FrameReader(), b""
+    for rows in batches:
+        data = writer.piece(b"".join(rows), rows=len(rows)) if rows else b""
+        for row in rows:
+            reader.give(data)
+            frame += data
+            assert reader.read(len(row)) == row
+            data = NOTHING
+    whole = zstandard.ZstdDecompressor().decompressobj().decompress(frame)
+    assert whole == b"".join(row for rows in batches for row in rows)
+    assert writer.rows == sum(map(len, batches))
 
 
 @given(PIECES)

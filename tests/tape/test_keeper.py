@@ -10,9 +10,11 @@ import pytest
 
 from rerail.errors import InternalError
 from rerail.tape import blobs, form
+from rerail.tape.frames import NOTHING
 from rerail.tape.keeper import Keeper
 from rerail.tape.reader import Tape
 from rerail.tape.records import CaptureMissing, RunStarted
+from rerail.tape.seal import verify
 from rerail.tape.storage import Storage
 
 START = RunStarted(at=0, wall=1, run_id="r", task_id="t", writer="w", argv=["a"], cwd="/")
@@ -54,6 +56,58 @@ def test_a_frame_of_events_is_packed_when_it_is_full_and_there_is_time(
     closed(storage, keeper)
     with Tape.open(path) as tape:
         assert [event.seq for event in tape.events()] == list(range(1, 301))
+
+
+def test_what_comes_in_a_batch_is_one_piece_of_its_frame(path: Path) -> None:
+    storage, keeper = begun(path)
+    contents = [os.urandom(400) for _ in range(12)]
+    for seq, content in enumerate(contents, 2):
+        keeper.event(CaptureMissing(at=seq, wall=seq, what=content.hex()), seq)
+        keeper.blobs.keep(sha256(content).digest(), content, f"lane {seq % 2}")
+    keeper.write()
+    storage.commit()
+    reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    for table, key, pieces in (("event", "seq", 1), ("blob", "id", 2)):
+        sql = f"SELECT length(data) FROM {table} ORDER BY {key}"
+        sizes = [size for [size] in reader.execute(sql)]
+        assert len(sizes) == (13 if table == "event" else 12)
+        assert all(size > 400 for size in sizes[:pieces])
+        assert set(sizes[pieces:]) == {len(NOTHING)}
+    reader.close()
+    with Tape.open(path) as tape:
+        assert tape.state == "live"
+        assert [event.seq for event in tape.events()] == list(range(1, 14))
+        for content in reversed(contents):
+            assert tape.blob(sha256(content).digest()) == content
+    storage.begin()
+    closed(storage, keeper)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_batches_of_any_length_are_read_along_and_in_the_end(path: Path, seed: int) -> None:
+    random = Random(seed)
+    storage, keeper = begun(path)
+    bodies, seq = [b"begin"], 1
+    for _ in range(25):
+        for _ in range(random.choice((0, 1, 3, 60))):
+            seq += 1
+            body = bodies[-1][-4000:] + random.randbytes(random.choice((1, 300, 3000)))
+            bodies.append(body)
+            keeper.blobs.keep(sha256(body).digest(), body, random.choice(("a", "b", "")))
+            large = random.choice((1, 1, 1, 200_000))
+            keeper.event(CaptureMissing(at=seq, wall=seq, what=f"{seq} " * large), seq)
+        keeper.blobs.in_a_hurry = random.random() < 0.5
+        keeper.write()
+        storage.commit()
+        with Tape.open(path) as tape:
+            assert [event.seq for event in tape.events()] == list(range(1, seq + 1))
+            some = random.choice(bodies[1:] or [b""])
+            assert not some or tape.blob(sha256(some).digest()) == some
+        storage.begin()
+    closed(storage, keeper)
+    with Tape.open(path) as tape:
+        assert verify(tape).intact
+        assert [tape.blob(sha256(body).digest()) for body in bodies[1:]] == bodies[1:]
 
 
 def test_an_event_larger_than_a_tape_may_hold_is_refused(path: Path) -> None:

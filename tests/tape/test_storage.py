@@ -49,6 +49,23 @@ def test_the_umask_does_not_open_a_tape_to_others(path: Path) -> None:
         os.umask(before)
 
 
+@pytest.mark.parametrize("rows", [1, 31, 32, 33, 200])
+def test_any_number_of_rows_in_any_order(path: Path, rows: int) -> None:
+    storage = Storage.create(path)
+    storage.begin()
+    for number in range(rows, 0, -1):
+        storage.add_blob(number, b"digest", number, 1, 0, 0, b"data %d" % number)
+        storage.add_event(number, number, b"event %d" % number)
+    storage.commit()
+    storage.finish()
+    connection = sqlite3.connect(path)
+    found = connection.execute("SELECT id, size, data FROM blob ORDER BY id").fetchall()
+    assert found == [(number, number, b"data %d" % number) for number in range(1, rows + 1)]
+    found = connection.execute("SELECT seq, size, data FROM event ORDER BY seq").fetchall()
+    assert found == [(number, number, b"event %d" % number) for number in range(1, rows + 1)]
+    connection.close()
+
+
 def test_what_is_rolled_back_is_not_there(path: Path) -> None:
     storage = Storage.create(path)
     storage.begin()

@@ -189,6 +189,20 @@ def test_events_are_committed_without_being_asked_for(tmp_path: Path, urgent: bo
     writer.close()
 
 
+@pytest.mark.parametrize("processors", [1, 2])
+def test_the_thread_gives_way_where_it_shares_a_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
+) -> None:
+    turns: list[int] = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)), raising=False)
+    monkeypatch.setattr(os, "sched_yield", lambda: turns.append(1), raising=False)
+    writer = started(tmp_path / "x.tape")
+    for number in range(100):
+        writer.append(missing(number))
+    writer.close()
+    assert (len(turns) >= 10) == (processors == 1)
+
+
 def test_a_body_comes_back_with_its_chunks(tmp_path: Path) -> None:
     writer = started(tmp_path / "x.tape")
     body = writer.body(exchange_id=1, side="origin", lane="lane")

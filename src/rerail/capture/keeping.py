@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rerail import __version__
-from rerail.capture.facts import machine_facts
 from rerail.capture.recorder import Recorder
 from rerail.clock import RunClock
 from rerail.errors import TapeWriteFailed
 from rerail.launch.child import Ending
+from rerail.launch.facts import machine_facts
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.tape.records import (
     Event,
@@ -40,6 +40,7 @@ class Run(Struct, frozen=True):
     run_id: str = ""
     task_id: str = ""
     facts: bool = True
+    seed: bytes = b""
     parent: Parent | None = None
 
 
@@ -94,6 +95,7 @@ class Keeping:
                 capture=dict(run.capture),
                 facts=machine_facts(run.cwd, self._environment) if run.facts else {},
                 parent=run.parent,
+                seed=run.seed,
             )
             # Over what will stand on the tape; cleaning what is clean changes nothing.
             cleaned = self.recorder.redactor.record(event).event

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rerail.capture.switched import TunnelRecord, WebSocketRecord
     from rerail.llm.calls import ModelCall
 
-BACKLOG_LIMIT: Final = 64 << 20
+BACKLOG_LIMIT: Final = 32 << 20
 """Bytes not yet on disk past which reading waits: a slow disk must not fill the memory."""
 
 
@@ -56,6 +56,8 @@ class Recorder:
         self.clock = clock
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
+        self.posted: Callable[[Route, Head], None] | None = None
+        self.said: Callable[[Route, Head, bytes], None] | None = None
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
         self.workspace: Workspace | None = None
@@ -81,8 +83,8 @@ class Recorder:
     def emit(self, make: Callable[[int, int], Event], *, urgent: bool = False) -> int:
         """Stamp, clean and append an event; `make` is given (at, wall). Returns its number."""
         with self._stamping:  # numbers and times are in one order, from whatever thread they come
-            now = self.clock.now()
-            record = self.redactor.record(make(now.at, now.wall))
+            at, wall = self.clock.now()
+            record = self.redactor.record(make(at, wall))
             if self._log is not None:
                 self._log(record.event)
             return self.writer.append(record, urgent=urgent)
@@ -185,6 +187,9 @@ class ExchangeRecord:
                 self._recorder.step(self._id, self._route.connection_id)
         else:
             self._write_request_body(body, "complete")
+        posted = self._recorder.posted
+        if posted is not None and self._head.start.startswith(b"POST "):
+            posted(self._route, self._head)
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))
@@ -199,14 +204,15 @@ class ExchangeRecord:
 
         return call_in(self._head, self._route.host)
 
-    def _heard_in_session(self, message: bytes) -> None:
-        """A turn of a model session is a moment like a request."""
+    def _said(self, message: bytes) -> None:
+        """A text of the agent on a WebSocket: a turn of a model is a moment like a request."""
+        if self._recorder.said is not None:
+            self._recorder.said(self._route, self._head, message)
         if self._recorder.workspace is None:
             return
-        from rerail.llm.calls import is_turn
+        from rerail.llm.calls import is_turn, session_api
 
-        call = self._model_call()
-        if call is not None and is_turn(call.api, message):
+        if is_turn(session_api(self._route.host, self._head), message):
             self._recorder.step(self._id, self._route.connection_id)
 
     def request_cut(self, ended: BodyEnd) -> None:
@@ -285,9 +291,8 @@ class ExchangeRecord:
         self.reply_head(head, interim=False)
         if (head.get(b"upgrade") or b"").lower() == b"websocket":
             extensions = websocket_extensions(head)
-            self._switched = WebSocketRecord(
-                self._recorder, self._id, self._lane, extensions, heard=self._heard_in_session
-            )
+            self._switched = WebSocketRecord(self._recorder, self._id, self._lane, extensions)
+            self._switched.said = self._said
         else:
             protocol = (head.get(b"upgrade") or b"another protocol").decode("latin-1")
             self._switched = self._recorder.tunnel(self._route, f"switched to {protocol}")

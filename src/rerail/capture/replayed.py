@@ -6,6 +6,7 @@ from typing import Literal
 
 from rerail.capture.folders import SNAPSHOTS, Folders
 from rerail.capture.keeping import Keeping, Kept, Run
+from rerail.capture.probes import ProbeLogs
 from rerail.capture.recorder import Recorder
 from rerail.capture.snapshots import Workspace
 from rerail.clock import file_time_ns
@@ -36,6 +37,7 @@ class ReplayRecording:
         self._keeping = Keeping(
             output, environment, witness_key=authority.witness_key, overwrite=overwrite
         )
+        self._logs = ProbeLogs(self._keeping.recorder)
         self._source = source
         self._step = step
         self._at = 0
@@ -61,15 +63,22 @@ class ReplayRecording:
             "replies": f"from the parent tape{live}",
             "workspace": SNAPSHOTS if folders else "no: it ran in the folder itself",
         }
+        capture |= {name: run.capture[name] for name in ("clock", "random") if name in run.capture}
         relation: Literal["fork", "replay"] = "fork" if self._step else "replay"
         parent = Parent(tape_id=self._source.id, step=self._step, relation=relation)
-        self._keeping.started(Run(command, cwd, capture, kept, task_id=run.task_id, parent=parent))
+        self._keeping.started(
+            Run(command, cwd, capture, kept, task_id=run.task_id, parent=parent, seed=run.seed)
+        )
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
         self._keeping.command_started(argv, cwd, pid)
         if self._keeping.recorder.workspace is not None:
             self._keeping.recorder.workspace.start(self._at)
+
+    def probe_wrote(self, process_id: int, lines: bytes) -> None:
+        """What the probe in a process was asked for."""
+        self._logs.keep(process_id, lines)
 
     def not_started(self, error: RerailError) -> None:
         """The command could not be started: so says the tape, not that its recorder died."""

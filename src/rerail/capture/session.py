@@ -1,14 +1,15 @@
 """One recording: a tape, a proxy and a command, from start to end.
 
 The tape exists before the command starts, so that a tape that cannot be written stops everything;
-the command starts before the event loop is running, so that both start up at the same time.
+the command starts before what serves it is loaded (hence imports in functions), so that both start
+up at the same time. A command that is over before it asks for anything never needs it.
 """
 
-import asyncio
 import secrets
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,37 +17,37 @@ from msgspec import Struct, field
 
 from rerail.capture.folders import SNAPSHOTS, Folders
 from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
+from rerail.capture.probes import Turns
 from rerail.clock import file_time_ns
 from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.command import find_program
 from rerail.launch.environment import child_environment, kept_bundle
-from rerail.launch.waiting import end_of
+from rerail.launch.run_folder import ProbeSettings, RunFolder
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Route, Session, Wire
+from rerail.proxy.listeners import allow_more_files, listener_at, loopback_listener
+from rerail.proxy.reach import UpstreamSettings
 from rerail.proxy.reverse import Origin, described
-from rerail.proxy.server import (
-    LOAD_SECONDS,
-    ProxyServer,
-    allow_more_files,
-    listener_at,
-    loopback_listener,
-)
-from rerail.proxy.upstream import Dialer, UpstreamSettings
 from rerail.tape.records import Event
 
 if TYPE_CHECKING:
     from rerail.capture.snapshots import Workspace
+    from rerail.proxy.upstream import Dialer
 
 DRAIN_SECONDS: Final = 2.0
+AT_ONCE_SECONDS: Final = 0.005
+"""For so long a command may be over before anything is loaded to serve it."""
+SEED_SIZE: Final = 32
 
 
 class RecordSettings(Struct, frozen=True):
     """What to record, where to, and how origins are reached.
 
     `environment` is the parent's; `kept` are the variables that were named. `reverse` maps a
-    listening port to the origin that it stands for. `log` is told each event as it is written.
-    `folders` are snapshotted; where there are none, `no_folders` says why.
+    listening port to the origin that it stands for. `clock`, `random`: whether what probes hand out
+    of these is kept. `log` is told each event as it is written. `folders` are snapshotted; where
+    there are none, `no_folders` says why.
     """
 
     command: list[str]
@@ -61,6 +62,8 @@ class RecordSettings(Struct, frozen=True):
     overwrite: bool = False
     facts: bool = True
     go_on_unrecorded: bool = False
+    clock: bool = True
+    random: bool = True
     log: Callable[[Event], None] | None = None
     folders: Folders | None = None
     no_folders: str = ""
@@ -78,7 +81,8 @@ class _Recording:
         self._settings = settings
         find_program(settings.command[0], settings.environment, settings.cwd)
         self._authority = Authority.open_or_create(default_folder(settings.environment))
-        self._dialer = Dialer(settings.upstream)
+        if settings.upstream.client_certificate is not None:
+            _ = self._dialer  # It says now what is wrong with the certificate.
         self._token = secrets.token_urlsafe(18)
         with ExitStack() as where_it_fails:
             self._listeners = self._listen(where_it_fails)
@@ -90,8 +94,18 @@ class _Recording:
                 go_on_unrecorded=settings.go_on_unrecorded,
                 log=settings.log,
             )
+            self._folder = RunFolder.make(
+                ProbeSettings(
+                    mode="record",
+                    seed=secrets.token_hex(SEED_SIZE) if settings.random else "",
+                    clock=settings.clock,
+                    random=settings.random,
+                )
+            )
             where_it_fails.pop_all()
         self._recorder = self._keeping.recorder
+        self._turns = Turns(self._recorder, self._folder)
+        self._recorder.posted, self._recorder.said = self._turns.posted, self._turns.said
 
     def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
         others = self._settings.reverse
@@ -104,14 +118,16 @@ class _Recording:
 
     def run(self) -> tuple[Ending, Kept]:
         settings, keeping = self._settings, self._keeping
-        keeping.started(self._described())
-        workspace = self._start_snapshots(file_time_ns())
-        with self._start_command() as child:
-            keeping.command_started(settings.command, settings.cwd, child.pid)
-            ending = asyncio.run(self._serve(child))
-            keeping.command_ended(ending, child.descendants())
-        if workspace is not None:
-            workspace.close()
+        with self._folder:
+            keeping.started(self._described())
+            workspace = self._start_snapshots(file_time_ns())
+            with self._closing_listeners(), self._start_command() as child:
+                keeping.command_started(settings.command, settings.cwd, child.pid)
+                ending = self._served(child)
+                self._turns.keep_news()
+                keeping.command_ended(ending, child.descendants())
+            if workspace is not None:
+                workspace.close()
         return ending, keeping.close(ending)
 
     def _start_snapshots(self, began: int) -> "Workspace | None":
@@ -124,9 +140,31 @@ class _Recording:
         self._recorder.workspace.start(began)
         return self._recorder.workspace
 
+    def _closing_listeners(self) -> ExitStack:
+        closing = ExitStack()
+        for listener, _ in self._listeners:
+            closing.enter_context(listener)
+        return closing
+
+    def _served(self, child: Child) -> Ending:
+        """Serve the command to its end; the event loop is loaded only now, beside the command."""
+        if child.ends_within(AT_ONCE_SECONDS, unless=self._ears()):
+            return child.wait()
+        import asyncio
+
+        return asyncio.run(self._serve(child))
+
+    def _ears(self) -> list[int]:
+        """Descriptors that can be read once something of the command spoke to us."""
+        return [listener.fileno() for listener, _ in self._listeners]
+
     def _described(self) -> Run:
         settings = self._settings
         capture = {"http": "proxy variables and CA variables", "tls": "intercepted, http/1.1"}
+        capture["clock"] = (
+            "each time handed out by Python and Node" if settings.clock else "no: left out"
+        )
+        capture["random"] = "from a seed, in Python and Node" if settings.random else "no: left out"
         capture |= described(settings.reverse)
         capture["workspace"] = settings.no_folders or SNAPSHOTS
         return Run(
@@ -137,6 +175,7 @@ class _Recording:
             run_id=settings.run_id,
             task_id=settings.task_id,
             facts=settings.facts,
+            seed=bytes.fromhex(self._folder.settings.seed),
         )
 
     def _start_command(self) -> Child:
@@ -151,6 +190,8 @@ class _Recording:
                 self._authority.certificate_pem,
                 settings.environment,
             ),
+            run_folder=self._folder.path,
+            hash_seed=self._folder.settings.hash_seed,
         )
         try:
             return start(settings.command, cwd=settings.cwd, environment=environment)
@@ -159,6 +200,11 @@ class _Recording:
             raise
 
     async def _serve(self, child: Child) -> Ending:
+        import asyncio
+
+        from rerail.launch.waiting import end_of
+        from rerail.proxy.server import LOAD_SECONDS, ProxyServer
+
         allow_more_files()
         server = ProxyServer(self, self._authority)
         for listener, listening in self._listeners:
@@ -171,10 +217,18 @@ class _Recording:
 
     async def _drain(self) -> None:
         """Descendants of the command may still be talking: let what is open end, within a bound."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         deadline = loop.time() + DRAIN_SECONDS
         while self._recorder.open and loop.time() < deadline:
             await asyncio.sleep(0.01)
+
+    @cached_property
+    def _dialer(self) -> "Dialer":
+        from rerail.proxy.upstream import Dialer
+
+        return Dialer(self._settings.upstream)
 
     # What the proxy asks for.
 

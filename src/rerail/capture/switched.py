@@ -34,26 +34,15 @@ def websocket_extensions(head: Head) -> str:
 
 
 class WebSocketRecord:
-    """One WebSocket conversation on its way to the tape, read from copies of its frames.
+    """One WebSocket conversation on its way to the tape, read from copies of its frames."""
 
-    `heard` is told each message of the agent once it is on the tape.
-    """
-
-    def __init__(
-        self,
-        recorder: "Recorder",
-        exchange_id: int,
-        lane: str,
-        extensions: str,
-        *,
-        heard: Callable[[bytes], None],
-    ) -> None:
+    def __init__(self, recorder: "Recorder", exchange_id: int, lane: str, extensions: str) -> None:
         self._recorder = recorder
-        self._heard = heard
         self._id = exchange_id
         self._lane = lane
         self._decoder = Decoder(extensions)
         self._closed = False
+        self.said: Callable[[bytes], None] | None = None
         recorder.emit(
             lambda at, wall: WsOpened(
                 at=at, wall=wall, exchange_id=exchange_id, extensions=extensions
@@ -88,8 +77,6 @@ class WebSocketRecord:
                     compressed=event.compressed,
                     unfinished=event.unfinished,
                 )
-                if sender == "agent":
-                    self._heard(payload)
             case Control(sender=sender, opcode=opcode, payload=payload):
                 self._write_message(sender, opcode, payload)
             case Close(sender=sender, code=code, reason=reason):
@@ -133,6 +120,8 @@ class WebSocketRecord:
             )
 
         recorder.emit(make, urgent=True)
+        if self.said is not None and sender == "agent" and opcode == "text":
+            self.said(payload)
 
     def _write_close(self, sender: Side, code: int, reason: str) -> None:
         self._recorder.emit(

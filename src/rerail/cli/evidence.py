@@ -17,6 +17,7 @@ from rerail.tape.records import (
     HttpRequest,
     HttpRequestBody,
     HttpRequestEdited,
+    ProbeLog,
     TunnelClosed,
     WsMessage,
 )
@@ -104,6 +105,8 @@ def of_event(
             return Content(event.size, (), stream, media_type, digest=event.content)
         case WsMessage():
             return of_message(tape, event)
+        case ProbeLog(content=digest):
+            return Content(event.size, (), lambda: _named(tape, digest), digest=digest)
         case TunnelClosed():
             body = event.sent if sent else event.received
             return _of_body(tape, body, None) if body else None

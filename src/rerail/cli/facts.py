@@ -27,6 +27,7 @@ from rerail.tape.records import (
     HttpRequest,
     HttpRequestBody,
     HttpRequestEdited,
+    ProbeLog,
     ProcessEnded,
     ProcessStarted,
     RunEnded,
@@ -91,6 +92,8 @@ def words(event: Event) -> str:
             return f"p{event.process_id} {shlex.join(event.argv)}"
         case ProcessEnded():
             return f"p{event.process_id} {ending_text(event.status, event.signal)}"
+        case ProbeLog():
+            return f"p{event.process_id} was handed times or entropy, {size_text(event.size)}"
         case ConnectionFailed():
             return failure_text(event)
         case TunnelOpened():

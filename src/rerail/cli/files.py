@@ -12,7 +12,7 @@ from rerail.cli import raw as raw_bytes
 from rerail.cli.complaint import say_aside
 from rerail.cli.facts import digest_text, snapshot_text
 from rerail.cli.file_diff import difference
-from rerail.cli.numbers import exchanges_of, read_number
+from rerail.cli.numbers import Number, exchanges_of, read_number
 from rerail.cli.outline import Outline
 from rerail.cli.texts import (
     block,
@@ -199,11 +199,18 @@ class _Page:
         if number.kind == "e":
             found = [event for event in self._snapshots if event.seq == number.value]
         else:
-            asking = {item.exchange_id for item in exchanges_of(self._outline, number)}
-            found = [event for event in self._snapshots if event.exchange_id in asking]
+            found = self._when_asked(number)
         if not found:
             raise self._no_snapshot(number.kind, str(number))
         return found[0]
+
+    def _when_asked(self, number: Number) -> list[WorkspaceSnapshot]:
+        """Those of an exchange or a step; of a turn in a session, from its message on."""
+        asking = {item.exchange_id for item in exchanges_of(self._outline, number)}
+        turns = [turn for one in asking for turn in self._outline.turns_of(one)]
+        behind = [turn.event for turn in turns if number.kind == "s" and turn.step == number.value]
+        found = [event for event in self._snapshots if event.exchange_id in asking]
+        return [event for event in found if event.seq > max(behind, default=0)]
 
     def _no_snapshot(self, kind: str, number: str) -> NotOnTape:
         if kind == "s":

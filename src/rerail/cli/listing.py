@@ -16,7 +16,7 @@ from rerail.cli.facts import (
     words,
 )
 from rerail.cli.outline import Outline
-from rerail.cli.rows import Row, row_values, rows
+from rerail.cli.rows import Row, row_values, rows, step_text
 from rerail.cli.texts import (
     duration,
     for_person,
@@ -95,6 +95,8 @@ def _summary(path: str, outline: Outline) -> Iterator[tuple[str, str]]:
     yield from _ending(outline)
     for name, how in run.capture.items():
         yield "capture", f"{name}: {how}"
+    if outline.drawn:
+        yield "secrets", _drawn_text(outline.drawn)
     yield from _troubles(outline)
     yield "holds", _counts(outline)
 
@@ -108,6 +110,12 @@ def _ending(outline: Outline) -> Iterator[tuple[str, str]]:
         yield "exit", ending_text(command.status, command.signal)
     if outline.lost is not None:
         yield "lost", outline.lost.reason
+
+
+def _drawn_text(drawn: int) -> str:
+    """What the system's generator gave stands on the tape as it was: that must be known."""
+    kept = f"{quantity(drawn, 'random value')} for keys and tokens"
+    return f"{kept} are kept readable: who has the tape can make what was made of them again"
 
 
 def _troubles(outline: Outline) -> Iterator[tuple[str, str]]:
@@ -128,7 +136,7 @@ def _times(text: str, times: int) -> str:
 
 
 def _counts(outline: Outline) -> str:
-    steps = len({attempt.step for attempt in outline.steps.values()})
+    steps = outline.calls.count - len(outline.calls.aside)
     return ", ".join(
         (
             quantity(outline.events, "event"),
@@ -147,7 +155,7 @@ def _size(size: int) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    step = f"s{row.step}" + (f" try {row.attempt}" if row.attempt > 1 else "") if row.step else ""
+    step = step_text(row) + (f" try {row.attempt}" if row.attempt > 1 else "")
     return (
         f"r{row.exchange}",
         step,
@@ -197,6 +205,7 @@ def overview_values(path: str, outline: Outline, *, steps_only: bool) -> dict[st
         "events": outline.events,
         "damage": [error.what for error in outline.damage],
         "missing": [event_values(event) for event in outline.missing],
+        "random_values_kept": outline.drawn,
         "connection_failures": [event_values(event) for event in outline.failures],
         "tunnels": [
             {"opened": event_values(opened), "closed": event_values(closed) if closed else None}

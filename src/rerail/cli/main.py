@@ -1,5 +1,6 @@
 """The command `rerail`: a table of verbs, loaded when called, and one place for errors."""
 
+import gc
 import sys
 from importlib import import_module
 from itertools import takewhile
@@ -9,6 +10,7 @@ import click
 
 from rerail import __version__
 from rerail.cli.complaint import complain, of_the_system
+from rerail.cli.leaving import READER_GONE, leave
 from rerail.errors import RerailError
 
 # Help comes from this table, so that neither `--help` nor a verb loads another verb.
@@ -22,6 +24,11 @@ VERBS: Final = {
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
 }
+
+
+GARBAGE_LOOKED_FOR: Final = (10_000, 20, 20)
+"""When Python looks for cycles of garbage. With its own 700 new objects it looks a hundred times
+while modules are loaded, which stay, and again and again through what waits for the disk."""
 
 
 class Verbs(click.Group):
@@ -68,7 +75,8 @@ def program(context: click.Context, debug: bool) -> None:
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    sys.exit(run(sys.argv[1:]))
+    gc.set_threshold(*GARBAGE_LOOKED_FOR)
+    leave(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
@@ -92,7 +100,7 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         # The reader of our output went away (`rerail show T | head`): nothing to complain about.
         sys.stderr.close()
-        return 141
+        return READER_GONE
     except OSError as error:
         if debug:
             raise

@@ -71,7 +71,7 @@ def not_there(number: Number, existing: range) -> NotOnTape:
 
 def _existing(outline: Outline, kind: Kind) -> range:
     if kind == "s":
-        numbers = [attempt.step for attempt in outline.steps.values()]
+        numbers = [step for attempt in outline.steps.values() for step in attempt.steps]
     else:
         numbers = [item.exchange_id for item in outline.exchanges]
     return range(min(numbers), max(numbers) + 1) if numbers else range(0)

@@ -13,7 +13,7 @@ from rerail.errors import RerailError, UsageProblem
 from rerail.wire.forms import split_authority, split_url
 
 if TYPE_CHECKING:
-    from rerail.proxy.upstream import UpstreamSettings
+    from rerail.proxy.reach import UpstreamSettings
     from rerail.tape.records import Event
 
 COMMAND_SETTINGS: Final[dict[str, Any]] = {"allow_interspersed_args": False}
@@ -171,7 +171,7 @@ def reach(
     from msgspec.structs import replace
 
     from rerail.launch.environment import trusted_roots
-    from rerail.proxy.upstream import UpstreamProxy, UpstreamSettings
+    from rerail.proxy.reach import UpstreamProxy, UpstreamSettings
 
     settings = UpstreamSettings() if proxy else UpstreamSettings.from_environment(environment)
     file, folder = trusted_roots(environment)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rerail.errors import NotOnTape, RerailError, TapeAltered
-from rerail.llm.steps import Attempt, steps
+from rerail.llm.numbered import ModelCalls, model_calls
+from rerail.llm.steps import Attempt, TurnAt
 from rerail.tape import form
 from rerail.tape.exchange import Exchange, joined
 from rerail.tape.reader import State, Tape, UnfinishedBody
@@ -16,6 +17,7 @@ from rerail.tape.records import (
     CaptureMissing,
     ConnectionFailed,
     Event,
+    ProbeLog,
     ProcessEnded,
     ProcessStarted,
     RunEnded,
@@ -47,7 +49,7 @@ class Outline:
     events: int = 0
     last_at: int = 0
     exchanges: list[Exchange] = field(default_factory=list)
-    steps: dict[int, Attempt] = field(default_factory=dict)
+    calls: ModelCalls = field(default_factory=ModelCalls)
     processes: dict[int, tuple[ProcessStarted | None, ProcessEnded | None]] = field(
         default_factory=dict
     )
@@ -56,16 +58,27 @@ class Outline:
     tunnels: list[tuple[TunnelOpened, TunnelClosed | None]] = field(default_factory=list)
     snapshots: list[WorkspaceSnapshot] = field(default_factory=list)
     unfinished: list[UnfinishedBody] = field(default_factory=list)
+    drawn: int = 0
     damage: list[RerailError] = field(default_factory=list)
+
+    @property
+    def steps(self) -> dict[int, Attempt]:
+        """The main model calls, by exchange id."""
+        return self.calls.steps
 
     def exchange(self, exchange_id: int) -> Exchange | None:
         """The exchange of that number, if its events can be read."""
         found = (item for item in self.exchanges if item.exchange_id == exchange_id)
         return next(found, None)
 
+    def turns_of(self, exchange_id: int) -> tuple[TurnAt, ...]:
+        """The turns of a WebSocket session, none for any other exchange."""
+        attempt = self.steps.get(exchange_id)
+        return attempt.turns if attempt else ()
+
     def of_step(self, step: int) -> list[Exchange]:
-        """The exchanges of a step: the attempts of one model call, in order."""
-        numbers = {number for number, attempt in self.steps.items() if attempt.step == step}
+        """The exchanges of a step: the attempts of one model call in order, or its WebSocket."""
+        numbers = {number for number, attempt in self.steps.items() if step in attempt.steps}
         return [item for item in self.exchanges if item.exchange_id in numbers]
 
 
@@ -79,7 +92,7 @@ def read_outline(tape: Tape) -> Outline:
     outline.exchanges = [
         item for item in joined(events, outline.unfinished) if item.request is not None
     ]
-    outline.steps = steps(outline.exchanges)
+    outline.calls = model_calls(tape, outline.exchanges)
     for event in events:
         _take(outline, event)
     _take_state(outline, tape)
@@ -139,6 +152,8 @@ def _take(outline: Outline, event: Event) -> None:
     match event:
         case RunLost():
             outline.lost = event
+        case ProbeLog():
+            outline.drawn += event.drawn
         case CaptureMissing():
             outline.missing.append(event)
         case WorkspaceSnapshot():

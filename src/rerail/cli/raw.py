@@ -2,6 +2,7 @@
 
 import codecs
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import click
 
@@ -17,8 +18,18 @@ from rerail.tape.records import (
     HttpReplyHead,
     HttpRequest,
     HttpRequestBody,
+    ProbeLog,
     TunnelClosed,
     WsMessage,
+)
+
+_POINTS_TO_BYTES: Final = (
+    HttpRequest,
+    HttpRequestBody,
+    HttpReplyBody,
+    WsMessage,
+    TunnelClosed,
+    ProbeLog,
 )
 
 
@@ -52,7 +63,7 @@ def event_bytes(tape: Tape, event: Event, *, of_request: bool) -> Iterator[bytes
     """
     if isinstance(event, HttpReplyHead):
         return iter((event.head,))
-    if isinstance(event, HttpRequest | HttpRequestBody | HttpReplyBody | WsMessage | TunnelClosed):
+    if isinstance(event, _POINTS_TO_BYTES):
         found = evidence.of_event(tape, event, None, sent=of_request)
         return found.stream() if found else iter(())
     return iter((tape.event_bytes(event.seq),))

@@ -124,6 +124,12 @@ class Record(click.Command):
     show_default=True,
     help="What happens to traffic once the tape cannot be written.",
 )
+@click.option("--no-clock", is_flag=True, help="Do not keep the times that the command reads.")
+@click.option(
+    "--no-random",
+    is_flag=True,
+    help="Leave random numbers alone: neither a seed nor entropy is kept.",
+)
 @click.option("--no-facts", is_flag=True, help="Leave out facts about this machine.")
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
@@ -147,6 +153,8 @@ def record(
     excluded: tuple[str, ...],
     no_workspace: bool,
     on_record_failure: str,
+    no_clock: bool,
+    no_random: bool,
     no_facts: bool,
     force: bool,
     quiet: bool,
@@ -187,6 +195,8 @@ def record(
         reverse=origin_map(listens, upstreams),
         overwrite=force,
         facts=not no_facts,
+        clock=not no_clock,
+        random=not no_random,
         go_on_unrecorded=on_record_failure == "continue",
         log=log_event if context.obj else None,
         folders=folders,

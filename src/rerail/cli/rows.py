@@ -18,7 +18,9 @@ _NO_CLOSE_FRAME = 1006
 class Row:
     """One exchange in one line.
 
-    `step` and `attempt` are 0 for what is no model call. Sizes are bytes on the wire, content
+    `step`, `last_step` and `attempt` are 0 for what is no model call; the last step is another than
+    the first on a WebSocket with several turns. `lane` names a model call beside the main ones,
+    which is no step. Sizes are bytes on the wire, content
     codings kept; times are nanoseconds, `start_ns` since the run began, `took_ns` from the request
     to the end (None where there is no end).
     """
@@ -26,6 +28,8 @@ class Row:
     exchange: int
     event: int
     step: int
+    last_step: int
+    lane: str
     attempt: int
     api: str
     process: int
@@ -49,7 +53,8 @@ class Row:
 def rows(outline: Outline, *, steps_only: bool = False) -> Iterator[Row]:
     """One row for each exchange, in the order of their requests."""
     for exchange in outline.exchanges:
-        if not steps_only or exchange.exchange_id in outline.steps:
+        number = exchange.exchange_id
+        if not steps_only or number in outline.steps or number in outline.calls.aside:
             yield row_of(outline, exchange)
 
 
@@ -65,14 +70,16 @@ def row_of(outline: Outline, exchange: Exchange) -> Row:
         exchange=exchange.exchange_id,
         event=event.seq,
         step=attempt.step if attempt else 0,
+        last_step=attempt.steps[-1] if attempt else 0,
+        lane=outline.calls.aside.get(exchange.exchange_id, ""),
         attempt=attempt.attempt if attempt else 0,
         api=attempt.call.api if attempt else "",
         process=event.process_id,
         method=request.method,
         url=request.url,
-        outcome=outcome(exchange),
+        outcome=outcome(exchange, whole=exchange.exchange_id in outline.calls.whole),
         status=reply_status(exchange),
-        complete=_is_complete(exchange),
+        complete=_is_complete(exchange) or exchange.exchange_id in outline.calls.whole,
         request_size=_sent_size(exchange),
         reply_size=reply_size,
         chunks=chunks,
@@ -81,13 +88,22 @@ def row_of(outline: Outline, exchange: Exchange) -> Row:
     )
 
 
+def step_text(row: Row) -> str:
+    """`s4`; of a WebSocket with several turns `s4-s7`; beside the main ones its lane's name."""
+    last = f"-s{row.last_step}" if row.last_step > row.step else ""
+    return f"s{row.step}{last}" if row.step else row.lane
+
+
 def reply_status(exchange: Exchange) -> int:
     """The status of the final reply head; 0 where there is none."""
     return status_line(parse_head(exchange.reply.head)).status if exchange.reply else 0
 
 
-def outcome(exchange: Exchange) -> str:
-    """How an exchange came out, in a few words: `200`, `200, cut after 20 bytes`, `no reply: …`."""
+def outcome(exchange: Exchange, *, whole: bool = False) -> str:
+    """How an exchange came out, in a few words: `200`, `200, cut after 20 bytes`, `no reply: …`.
+
+    `whole`: the agent went away, but not before the last event of its reply.
+    """
     if exchange.failed is not None:
         reason = exchange.failed.reason or ENDS[exchange.failed.ended]
         return f"no reply: {reason}"
@@ -95,7 +111,7 @@ def outcome(exchange: Exchange) -> str:
     if exchange.websocket:
         return f"{status}, {_conversation(exchange)}"
     if exchange.reply_body is not None:
-        return f"{status}{_how_it_ended(exchange)}"
+        return f"{status}{'' if whole else _how_it_ended(exchange)}"
     if not status and exchange.unfinished is None:
         return "unfinished"
     half = exchange.unfinished
@@ -159,6 +175,6 @@ def _ended_at(exchange: Exchange) -> int | None:
 def row_values(row: Row) -> dict[str, Any]:
     """A row as JSON values."""
     values = {name: getattr(row, name) for name in Row.__slots__}
-    for name in ("step", "attempt", "api", "status"):
+    for name in ("step", "last_step", "lane", "attempt", "api", "status"):
         values[name] = values[name] or None
     return values

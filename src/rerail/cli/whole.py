@@ -8,7 +8,7 @@ from rerail.cli.evidence import Content
 from rerail.cli.facts import ENDS, event_values, words
 from rerail.cli.listing import half_text
 from rerail.cli.outline import Outline
-from rerail.cli.rows import row_of
+from rerail.cli.rows import row_of, step_text
 from rerail.cli.texts import block, duration, one_line, quantity, say, size_text, styled, utc
 from rerail.errors import RerailError, TapeAltered
 from rerail.tape.exchange import Exchange
@@ -41,7 +41,7 @@ class Page:
     def exchange(self, exchange: Exchange) -> None:
         """Print an exchange whole."""
         row = row_of(self._outline, exchange)
-        step = f"  s{row.step}" if row.step else ""
+        step = f"  {step_text(row)}" if step_text(row) else ""
         _title(f"r{row.exchange}{step}  {row.method} {row.url}")
         took = "" if row.took_ns is None else f", took {duration(row.took_ns)}"
         say(one_line(f"{row.outcome}; began at +{duration(row.start_ns)}{took}"))

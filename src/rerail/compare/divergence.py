@@ -3,6 +3,7 @@
 Paths of fields are spelled as `--ignore` takes them, so a person can copy one. Knows no recording.
 """
 
+from collections.abc import Callable
 from itertools import zip_longest
 from typing import Final, Literal
 
@@ -48,25 +49,42 @@ class Difference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     words: tuple[WordChange, ...] = ()
 
 
-def differences(recorded: Request, now: Request, rules: Rules) -> list[Difference]:
-    """All differences that made two requests different, the head's first, at most `LIMIT`."""
-    found = _of_heads(recorded, now, rules) + _of_bodies(recorded, now, rules)
+Excuse = Callable[[str, str], bool]
+"""Whether a recorded and a present text may differ as they do: no difference then."""
+
+
+def no_excuse(recorded: str, now: str) -> bool:
+    """Every difference is one."""
+    return False
+
+
+def differences(
+    recorded: Request, now: Request, rules: Rules, excuse: Excuse = no_excuse
+) -> list[Difference]:
+    """All differences that made two requests different, the head's first, at most `LIMIT`.
+
+    Where nothing is left without what is excused, that is what they are.
+    """
+    found = _of_heads(recorded, now, rules, excuse) + _of_bodies(recorded, now, rules, excuse)
+    if not found and excuse is not no_excuse:
+        return differences(recorded, now, rules)
     if not found and recorded.target != now.target:
         found = [_changed("target", recorded.target, now.target)]
     return found[:LIMIT]
 
 
-def _of_heads(recorded: Request, now: Request, rules: Rules) -> list[Difference]:
+def _of_heads(recorded: Request, now: Request, rules: Rules, excuse: Excuse) -> list[Difference]:
     old, new = head_key(recorded, rules), head_key(now, rules)
     names = ("method", "scheme", "host", "port", "path")
     found = [
         _changed(name, str(a), str(b))
         for name, a, b in zip(names, old.endpoint, new.endpoint, strict=True)
-        if a != b
+        if a != b and not excuse(str(a), str(b))
     ]
     before, after = _grouped(old.loose), _grouped(new.loose)
     for name in [*before, *(name for name in after if name not in before)]:
-        found.extend(_of_field(name, before.get(name, []), after.get(name, [])))
+        pairs = _of_field(name, before.get(name, []), after.get(name, []))
+        found.extend(item for item in pairs if not excuse(item.recorded or "", item.now or ""))
     return found
 
 
@@ -95,7 +113,7 @@ def _one(path: str, recorded: Value, now: Value) -> Difference:
     return _removed(path, recorded) if now is None else _changed(path, recorded, now)
 
 
-def _of_bodies(recorded: Request, now: Request, rules: Rules) -> list[Difference]:
+def _of_bodies(recorded: Request, now: Request, rules: Rules, excuse: Excuse) -> list[Difference]:
     if recorded.body_digest == now.body_digest:
         return []
     old, new = _reading(recorded), _reading(now)
@@ -107,7 +125,8 @@ def _of_bodies(recorded: Request, now: Request, rules: Rules) -> list[Difference
     rows = rules.for_api(call.api if call else "")
     first, _ = blank(blank_value(old.value)[0], rows)
     second, _ = blank(blank_value(new.value)[0], rows)
-    return compare_values(first, second) or _of_bytes(old.content, new.content)
+    found = compare_values(first, second, excuse)
+    return found if found or excuse is not no_excuse else _of_bytes(old.content, new.content)
 
 
 def _reading(request: Request) -> Reading | None:
@@ -121,7 +140,7 @@ def _summary(request: Request) -> str:
     return f"{request.body_size:,} bytes, sha256 {request.body_digest.hex()[:12]}…"
 
 
-def compare_values(recorded: Value, now: Value) -> list[Difference]:
+def compare_values(recorded: Value, now: Value, excuse: Excuse = no_excuse) -> list[Difference]:
     """The differences of two JSON values in reading order, at most `LIMIT`."""
     found: list[Difference] = []
     waiting: list[tuple[str, Value, Value]] = [("", recorded, now)]
@@ -135,9 +154,13 @@ def compare_values(recorded: Value, now: Value) -> list[Difference]:
             waiting.extend(reversed(_pairs_of_objects(path, old, new)))
         elif isinstance(old, list) and isinstance(new, list):
             waiting.extend(reversed(_pairs_of_lists(path, old, new)))
-        elif not _equal(old, new):
+        elif not _equal(old, new) and not _is_excused(old, new, excuse):
             found.append(_changed(path or "body", old, new))
     return found
+
+
+def _is_excused(old: Value, new: Value, excuse: Excuse) -> bool:
+    return isinstance(old, str) and isinstance(new, str) and excuse(old, new)
 
 
 class _Missing(str):

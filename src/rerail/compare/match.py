@@ -1,23 +1,25 @@
 """Finds the recorded request that a request is. The key decides; position only breaks ties.
 
-First the same bytes, then the same value, then the same under named rules; each time the earliest
-not yet used, and each recorded request is used once. Nothing alike is ever taken for the same.
+First the same bytes, then the same value, then the same under named rules, then the same but for
+identifiers that the client makes up and facts of the machine; each time the earliest not yet used,
+and each recorded request is used once. Nothing alike is ever taken for the same.
 Called from one thread. Recorded bodies are read when they are first needed, in recorded order.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from rerail.compare.alike import Alike, Likeness
 from rerail.compare.canon import BodyKey, Endpoint, HeadKey, Request, body_key, head_key
-from rerail.compare.misses import Miss, miss, never_asked, path_template
+from rerail.compare.misses import Miss, MissKind, miss, never_asked, path_template
 from rerail.compare.nearest import nearest
 from rerail.compare.reasons import reasons
-from rerail.compare.recorded import Entry, Key, Lane, Match, Recorded, Verdict
+from rerail.compare.recorded import Entry, Key, Lane, Match, Recorded, Verdict, in_turn, put
 from rerail.compare.redacted import Correspondence, References
-from rerail.compare.volatile import BodyRule, Rules
+from rerail.compare.volatile import Rules
 
-HEADS_REMEMBERED: Final = 256
+HEADS_REMEMBERED: Final = 64
 LOOKED_BACK: Final = 8
 """Used requests whose bodies are read to tell a repeated request from a new one."""
 
@@ -25,8 +27,11 @@ LOOKED_BACK: Final = 8
 class Matcher:
     """The requests of one recording, and which of them are used up."""
 
-    def __init__(self, recorded: Sequence[Recorded], rules: Rules) -> None:
+    def __init__(
+        self, recorded: Sequence[Recorded], rules: Rules, likeness: Likeness | None = None
+    ) -> None:
         self.rules = rules
+        self.likeness = likeness or Likeness(rules)
         self._correspondence = Correspondence()
         self._head_keys: dict[tuple[object, ...], HeadKey] = {}
         self._by_bytes: dict[Key, list[Entry]] = {}
@@ -37,10 +42,11 @@ class Matcher:
         self._entries = [
             Entry(order, item, head_key(item.request, rules)) for order, item in enumerate(recorded)
         ]
+        self.likeness.watch(self._entries)
         self._by_id = {entry.recorded.exchange_id: entry for entry in self._entries}
         for entry in self._entries:
             endpoint = entry.head.endpoint
-            _put(self._by_bytes, entry.by_bytes, entry)
+            put(self._by_bytes, entry.by_bytes, entry)
             self._unread.setdefault(endpoint, deque()).append(entry)
             self._all.setdefault(endpoint, []).append(entry)
             self._waiting.setdefault(entry.lane, {})[entry.order] = entry
@@ -49,15 +55,19 @@ class Matcher:
         """The recorded request that this is, now used; or why there is none."""
         head = self._head_key(request)
         bucket = self._by_bytes.get((head.endpoint, head.strict, request.body_digest), ())
-        for entry in _in_turn(bucket, request.process_id):
+        for entry in in_turn(bucket, request.process_id):
             if self._correspondence.allows(entry.head.references, head.references):
                 return self._accept(entry, request, head, None)
-        body = body_key(request, self._body_rules(head))
+        body = body_key(request, self.rules.for_call(head.call))
         key = (head.endpoint, head.loose, body.loose)
         found = self._find(key, request, head.references + body.references, body)
-        if found is None:
+        if found is not None:
+            return self._accept(found, request, head, body)
+        alike = self.likeness.find(request, head, self._correspondence)
+        if alike is None:
             return self._miss(request, head, body)
-        return self._accept(found, request, head, body)
+        alike[0].read(self.rules.for_call(head.call))
+        return self._accept(alike[0], request, head, body, alike[1])
 
     def match_endpoint(self, request: Request) -> Match | None:
         """The next recorded request of the same endpoint, whatever it holds: for side calls.
@@ -88,6 +98,23 @@ class Matcher:
     def take(self, exchange_id: int) -> None:
         """Count a recorded request as used."""
         self._take(self._by_id[exchange_id])
+
+    def opened_alike(self, exchange_id: int) -> list[Recorded]:
+        """The unused requests with the same head and body as a used one, in recorded order."""
+        bucket = self._by_bytes.get(self._by_id[exchange_id].by_bytes, [])
+        return [entry.recorded for entry in bucket]
+
+    def change(self, exchange_id: int, other: int) -> None:
+        """A request that was taken for one turned out to be another with the same head."""
+        entry = self._by_id[exchange_id]
+        self._take(self._by_id[other])
+        entry.used = False
+        waiting = self._waiting[entry.lane]
+        waiting[entry.order] = entry
+        self._waiting[entry.lane] = dict(sorted(waiting.items()))
+        bucket = self._by_bytes[entry.by_bytes]
+        bucket.append(entry)
+        bucket.sort(key=lambda item: item.order)
 
     def unused(self) -> list[Recorded]:
         """What was never asked for, in recorded order."""
@@ -122,9 +149,6 @@ class Matcher:
             self._head_keys[asked] = key
         return key
 
-    def _body_rules(self, head: HeadKey) -> tuple[BodyRule, ...]:
-        return self.rules.for_api(head.call.api if head.call else "")
-
     def _find(
         self, key: Key, request: Request, references: References, body: BodyKey
     ) -> Entry | None:
@@ -132,7 +156,7 @@ class Matcher:
         bucket = self._by_value.get(key, ())
         strict = [entry for entry in bucket if entry.body and entry.body.strict == body.strict]
         for entries in (strict, bucket):
-            for entry in _in_turn(entries, request.process_id):
+            for entry in in_turn(entries, request.process_id):
                 if self._correspondence.allows(entry.references, references):
                     return entry
         unread = self._unread.get(key[0])
@@ -145,18 +169,30 @@ class Matcher:
     def _read_next(self, unread: deque[Entry]) -> Entry:
         entry = unread.popleft()
         if not entry.used:
-            entry.read(self._body_rules(entry.head))
+            entry.read(self.rules.for_call(entry.head.call))
             assert entry.by_value is not None
-            _put(self._by_value, entry.by_value, entry)
+            put(self._by_value, entry.by_value, entry)
         return entry
 
-    def _accept(self, entry: Entry, request: Request, head: HeadKey, body: BodyKey | None) -> Match:
+    def _accept(
+        self,
+        entry: Entry,
+        request: Request,
+        head: HeadKey,
+        body: BodyKey | None,
+        alike: Alike | None = None,
+    ) -> Match:
         now = head.references + (body.references if body else ())
         recorded = entry.references if body else entry.head.references
         self._correspondence.adopt(recorded, now)
         passed_over = self._passed_over(entry)
         self._take(entry)
         rules = reasons(entry, request, head, body, redacted=recorded != now)
+        if alike is None:
+            self.likeness.keep(entry)
+        else:
+            self.likeness.adopt(alike)
+            rules += alike.rules
         verdict: Verdict = "equivalent" if rules else "exact"
         return Match(entry.recorded, verdict, rules, entry.shared, passed_over)
 
@@ -184,12 +220,19 @@ class Matcher:
         unused = [entry for entry in entries if not entry.used]
         if unused:
             likely = nearest(unused, request.body)
-            return miss("different", request, _recorded(likely), [], self.rules)
+            return self._told("different", request, _recorded(likely), [])
         if entries:
             likely = nearest(entries[::-1], request.body)
             counted = [entry.recorded for entry in entries]
-            return miss("extra", request, _recorded(likely), counted, self.rules)
+            return self._told("extra", request, _recorded(likely), counted)
         return self._miss_of_endpoint(request, head)
+
+    def _told(
+        self, kind: MissKind, request: Request, near: Recorded | None, counted: Sequence[Recorded]
+    ) -> Miss:
+        """What may differ, as identifiers and facts may, is not told as a difference."""
+        excuse = self.likeness.excuse(near.started if near else 0)
+        return miss(kind, request, near, counted, self.rules, excuse)
 
     def _used_equals(
         self, entries: list[Entry], request: Request, head: HeadKey, body: BodyKey
@@ -197,7 +240,7 @@ class Matcher:
         """The used requests that this one is equal to; only the last few are read for that."""
         used = [entry for entry in entries if entry.used]
         for entry in used[-LOOKED_BACK:]:
-            entry.read(self._body_rules(head))
+            entry.read(self.rules.for_call(head.call))
         by_bytes = (head.endpoint, head.strict, request.body_digest)
         by_value = (head.endpoint, head.loose, body.loose)
         return [e.recorded for e in used if e.by_bytes == by_bytes or e.by_value == by_value]
@@ -208,26 +251,8 @@ class Matcher:
         for entry in self._entries:
             same_origin = entry.head.endpoint[:4] == head.endpoint[:4]
             if same_origin and not entry.used and path_template(entry.head.endpoint[4]) == template:
-                return miss("different", request, entry.recorded, [], self.rules)
+                return self._told("different", request, entry.recorded, [])
         return never_asked(request, [entry.recorded for entry in self._entries])
-
-
-def _put(index: dict[Key, list[Entry]], key: Key, entry: Entry) -> None:
-    """Add to an index in recorded order, noting where equal requests overlapped."""
-    equals = index.setdefault(key, [])
-    for other in equals[-1:] + equals[:1]:
-        if other.overlaps(entry):
-            other.shared = entry.shared = True
-    equals.append(entry)
-
-
-def _in_turn(entries: Sequence[Entry], process_id: int) -> Iterator[Entry]:
-    """In recorded order, those of the same process first."""
-    if len(entries) < 2:
-        yield from entries
-        return
-    yield from (entry for entry in entries if entry.recorded.request.process_id == process_id)
-    yield from (entry for entry in entries if entry.recorded.request.process_id != process_id)
 
 
 def _recorded(entry: Entry | None) -> Recorded | None:

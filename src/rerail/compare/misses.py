@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from rerail.compare.canon import Request
-from rerail.compare.divergence import Difference, differences
+from rerail.compare.divergence import Difference, Excuse, differences, no_excuse
 from rerail.compare.recorded import Recorded
 from rerail.compare.volatile import Rules
 
@@ -46,11 +46,12 @@ def miss(
     nearest: Recorded | None,
     counted: Sequence[Recorded],
     rules: Rules,
+    excuse: Excuse = no_excuse,
 ) -> Miss:
     """Put a miss together: reads the nearest body and compares it."""
     found: list[Difference] = []
     if nearest is not None and kind != "used_up":
-        found = differences(nearest.whole(), request, rules)
+        found = differences(nearest.whole(), request, rules, excuse)
     ids = tuple(recorded.exchange_id for recorded in counted)
     return Miss(kind, request, nearest, tuple(found), ids)
 

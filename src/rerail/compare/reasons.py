@@ -1,6 +1,7 @@
 """By which named rules two requests are equal that are not byte for byte the same."""
 
 from rerail.compare.canon import BodyKey, HeadKey, Request
+from rerail.compare.keepalive import RULE as KEEPALIVE
 from rerail.compare.recorded import Entry
 from rerail.compare.redacted import blank_text
 from rerail.compare.volatile import ignored
@@ -21,6 +22,7 @@ EXPLAINED = {
     "json spelling": "the body is the same JSON value: key order, white space or escapes differ",
     "form order": "the body has the same form fields in another order",
     "multipart boundary": "the body has the same parts under another boundary",
+    KEEPALIVE: "a message by which a WebSocket is kept open: they go by a timer",
     "side call": "a client's own call (telemetry, lists): answered by its endpoint alone",
 }
 """What each rule that is no row of a table means, for the report."""
@@ -43,8 +45,8 @@ def reasons(
 
 def _of_heads(entry: Entry, request: Request, head: HeadKey) -> list[str]:
     if head.strict != entry.head.strict:
-        differing = set(head.strict) ^ set(entry.head.strict)
-        return sorted({ignored(name) for name, _ in differing})
+        now, then = (set(key.strict) - set(key.loose) for key in (head, entry.head))
+        return sorted({ignored(name) for name, _ in now ^ then})
     recorded = entry.recorded.request.query
     if recorded != request.query and blank_text(recorded)[0] != blank_text(request.query)[0]:
         return [QUERY_ORDER]

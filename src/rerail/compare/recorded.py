@@ -1,7 +1,7 @@
 """A recorded request as the matcher holds it, and what a match says. Bodies stay on the tape."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping, Sequence
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,8 @@ from rerail.compare.volatile import BodyRule
 Key = tuple[Endpoint, Fields, bytes]
 Lane = tuple[int, Endpoint]
 Verdict = Literal["exact", "equivalent"]
+Saying = tuple[int, Literal["agent", "origin"], Callable[[], Sequence[bytes]]]
+"""The event of something said, who said it, and how to read it."""
 
 
 class Recorded(Struct, frozen=True):
@@ -20,6 +22,8 @@ class Recorded(Struct, frozen=True):
 
     `started` and `ended` are positions in the recording (event numbers): two requests overlapped
     where one started before the other ended. A request that never ended has a very large `ended`.
+    `said` gives what both sides said beside the request itself, decoded when it is read: the reply,
+    messages of a conversation. Each with its event; a reply counts from its request on.
     """
 
     exchange_id: int
@@ -27,6 +31,7 @@ class Recorded(Struct, frozen=True):
     load: Callable[[], bytes | None]
     started: int
     ended: int
+    said: Callable[[], Iterable[Saying]] = tuple
 
     def whole(self) -> Request:
         """The request with its body, as far as it is small enough to be held."""
@@ -91,3 +96,24 @@ class Entry:
         """Whether both were under way at the same time in the recording."""
         mine, theirs = self.recorded, other.recorded
         return mine.started < theirs.ended and theirs.started < mine.ended
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+def put(index: MutableMapping[K, list[Entry]], key: K, entry: Entry) -> None:
+    """Add to an index in recorded order, noting where equal requests overlapped."""
+    equals = index.setdefault(key, [])
+    for other in equals[-1:] + equals[:1]:
+        if other.overlaps(entry):
+            other.shared = entry.shared = True
+    equals.append(entry)
+
+
+def in_turn(entries: Sequence[Entry], process_id: int) -> Iterator[Entry]:
+    """In recorded order, those of the same process first."""
+    if len(entries) < 2:
+        yield from entries
+        return
+    yield from (entry for entry in entries if entry.recorded.request.process_id == process_id)
+    yield from (entry for entry in entries if entry.recorded.request.process_id != process_id)

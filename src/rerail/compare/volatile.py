@@ -13,6 +13,7 @@ from typing import Final, Literal
 from rerail.compare.paths import Path, parse_path, places
 from rerail.compare.values import ANYTHING, Value, show, value_digest
 from rerail.errors import UsageProblem
+from rerail.llm.calls import ModelCall
 
 _UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
@@ -59,6 +60,27 @@ TABLE: Final = (
         "Claude Code puts a check value over the rest of the body into its system prompt",
     ),
     _row(
+        "gemini-cli process group",
+        "openai.chat_completions",
+        "messages[*].content",
+        r"Process Group PGID: \d+\b",
+        "Gemini CLI, and Qwen Code after it, write a command's process group into its output",
+    ),
+    _row(
+        "gemini-cli process group",
+        "openai.chat_completions",
+        "messages[*].content[*].text",
+        r"Process Group PGID: \d+\b",
+        "Gemini CLI, and Qwen Code after it, write a command's process group into its output",
+    ),
+    _row(
+        "gemini-cli process group",
+        "gemini.generate_content",
+        "contents[*].parts[*].functionResponse.response.output",
+        r"Process Group PGID: \d+\b",
+        "Gemini CLI, and Qwen Code after it, write a command's process group into its output",
+    ),
+    _row(
         "openai-agents cache key",
         "",
         "prompt_cache_key",
@@ -94,6 +116,20 @@ TABLE: Final = (
         "Codex puts the id of its turn into the item",
     ),
     _row(
+        "codex item metadata",
+        "openai.responses",
+        "input[*].internal_chat_message_metadata_passthrough.create_time",
+        "",
+        "Codex puts the time at which it made an item into the item",
+    ),
+    _row(
+        "codex item metadata",
+        "openai.responses",
+        "input[*].internal_chat_message_metadata_passthrough.turn_id",
+        "",
+        "Codex puts the id of its turn into the item",
+    ),
+    _row(
         "codex client metadata",
         "openai.responses",
         "client_metadata",
@@ -104,14 +140,28 @@ TABLE: Final = (
         "codex chunk id",
         "openai.responses",
         "input[*].output",
-        r"\bChunk ID: [0-9a-f]{6}\b",
+        r"Chunk ID: [0-9a-f]{6}\b",
         "Codex gives each piece of a tool's output a random id",
     ),
     _row(
         "codex wall time",
         "openai.responses",
         "input[*].output",
-        r"\bWall time: [0-9.]+ seconds\b",
+        r"Wall time:? [0-9.]+ seconds\b",
+        "Codex writes how long a tool ran into its output",
+    ),
+    _row(
+        "codex chunk id",
+        "openai.responses",
+        "input[*].output[*].text",
+        r"Chunk ID: [0-9a-f]{6}\b",
+        "Codex gives each piece of a tool's output a random id",
+    ),
+    _row(
+        "codex wall time",
+        "openai.responses",
+        "input[*].output[*].text",
+        r"Wall time:? [0-9.]+ seconds\b",
         "Codex writes how long a tool ran into its output",
     ),
 )
@@ -173,6 +223,10 @@ class Rules:
             rows = tuple(rule for rule in TABLE if rule.api in ("", api))
             found = self._by_api[api] = rows + tuple(self._user)
         return found
+
+    def for_call(self, call: ModelCall | None) -> tuple[BodyRule, ...]:
+        """The body rules for a model call; None for a request that is none."""
+        return self.for_api(call.api if call else "")
 
     def listed(self) -> list[ListedRule]:
         """Every rule that could apply, each name once."""

@@ -4,9 +4,10 @@ Knows no event loop: `pidfd` becomes readable when the command has ended, whatev
 """
 
 import os
+import select
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from msgspec import Struct
 
-from rerail.launch.family import arguments_of, descendants_of, own_children
+from rerail.launch.family import arguments_of, descendants_of, is_childless, own_children
 from rerail.launch.signals import Forwarding
 from rerail.launch.spawn import spawn
 
@@ -51,6 +52,13 @@ class Child:
         """Signal the command; nothing happens once it has ended."""
         self._forwarding.send(number)
 
+    def ends_within(self, seconds: float, *, unless: Iterable[int] = ()) -> bool:
+        """Whether it ends so soon, and none of these descriptors can be read by then."""
+        waiting = select.poll()
+        for descriptor in (self.pidfd, *unless):
+            waiting.register(descriptor, select.POLLIN)
+        return [ready for ready, _ in waiting.poll(seconds * 1000)] == [self.pidfd]
+
     def wait(self) -> Ending:
         """Wait for the command's end; its descendants may go on. Says the same every time."""
         if self._ending is None:
@@ -62,6 +70,8 @@ class Child:
 
     def descendants(self) -> list[tuple[int, list[str]]]:
         """What the command left behind and still runs, as (pid, arguments)."""
+        if is_childless():
+            return []  # Every line of descent begins with a child of ours. This is the quick way.
         found = [pid for pid in descendants_of(os.getpid()) if pid not in self._strangers]
         return [(pid, arguments_of(pid)) for pid in found]
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from rerail.launch.run_folder import VARIABLE
 from rerail.launch.trust import (
     TrustedRoots,
     TrustFiles,
@@ -84,6 +85,9 @@ CERTIFICATE_VARIABLES: Final = (
 )
 """Set to the bundle, whatever they were: a client obeys its own variable before a general one."""
 
+PARENT: Final = "RERAIL_PARENT"
+"""Set by a probe for what its process starts: which process of the run that is."""
+
 
 def proxy_url(*, port: int, token: str, process_id: int, host: str = "127.0.0.1") -> str:
     """The recorder's address as process `process_id` is told it.
@@ -102,11 +106,15 @@ def child_environment(
     process_id: int,
     bundle: TrustFiles,
     probes: bool = True,
+    run_folder: Path | None = None,
+    hash_seed: int | None = None,
 ) -> dict[str, str]:
     """The environment for a child whose traffic is to reach the recorder on 127.0.0.1:`port`.
 
     `environ` is the parent's with named variables set; `token` is what the proxy asks for;
     `bundle` comes from `ca_bundle`; `probes=False` leaves Python and Node as they are.
+    `run_folder` is where probes find what they are to do; `hash_seed` makes the order of Python's
+    sets the same in every run, unless the user has chosen one.
     """
     env = _without_other_ways_out(environ)
     url = proxy_url(port=port, token=token, process_id=process_id)
@@ -120,16 +128,23 @@ def child_environment(
     env["NODE_USE_ENV_PROXY"] = "1"
     if probes:
         _add_probes(env, url)
+        if run_folder is not None:
+            env[VARIABLE] = str(run_folder)
+        if hash_seed is not None:
+            env.setdefault("PYTHONHASHSEED", str(hash_seed))
     return env
 
 
 def _without_other_ways_out(environ: Mapping[str, str]) -> dict[str, str]:
     """npm reads its variables in any spelling, so another spelling of ours would rival it."""
+    of_another_run = (VARIABLE, PARENT)
     ours = {name for name in (*PROXY_VARIABLES, *EMPTIED) if name.startswith("npm_")}
     return {
         name: value
         for name, value in environ.items()
-        if name not in OTHER_WAYS_OUT and (name.lower() not in ours or name in ours)
+        if name not in OTHER_WAYS_OUT
+        and name not in of_another_run
+        and (name.lower() not in ours or name in ours)
     }
 
 

@@ -1,5 +1,6 @@
 """Who descends from this process, read from /proc. Knows nothing of why one asks."""
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,27 @@ def own_children() -> list[int]:
         with suppress(OSError):
             found += map(int, task.read_bytes().split())
     return found
+
+
+def is_childless() -> bool:
+    """Whether the kernel's own list says that we have no child; False where it keeps none."""
+    return any((PROC / "self" / "task").glob("*/children")) and not own_children()
+
+
+def family_of(pid: int) -> list[int]:
+    """The processes below `pid`, by the lists of children that the kernel keeps: cheap where they
+    are few, and empty where it keeps none."""
+    found: list[int] = []
+    generation = [pid]
+    while generation:
+        parent = generation.pop()
+        found.append(parent)
+        tasks = f"{PROC}/{parent}/task"
+        with suppress(OSError):
+            for task in os.listdir(tasks):  # noqa: PTH208 - asked while an agent waits
+                with open(f"{tasks}/{task}/children", "rb", buffering=0) as children:  # noqa: PTH123
+                    generation += map(int, children.read().split())
+    return found[1:]
 
 
 def descendants_of(pid: int) -> list[int]:

@@ -5,9 +5,7 @@ Knows no sockets and makes no certificate: it finds files, and writes the ones a
 
 import hashlib
 import os
-import shutil
 import ssl
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -117,6 +115,9 @@ def kept_bundle(cache: Path, certificate_pem: bytes, environ: Mapping[str, str])
 
 def _make(cache: Path, folder: Path, certificate_pem: bytes, environ: Mapping[str, str]) -> None:
     """Make a cached folder whole under another name, so that nobody sees half of it."""
+    import shutil
+    import tempfile
+
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     for stale in sorted(cache.iterdir(), key=lambda old: old.stat().st_mtime_ns)[:-KEPT_BUNDLES]:
         shutil.rmtree(stale, ignore_errors=True)

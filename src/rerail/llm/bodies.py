@@ -7,7 +7,7 @@ from rerail.errors import RerailError
 from rerail.llm.turns import Bodies
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape
-from rerail.tape.records import Side
+from rerail.tape.records import Side, WsMessage
 from rerail.wire.coding import decode_part
 from rerail.wire.http1 import Head, parse_head
 
@@ -33,7 +33,19 @@ def read_bodies(
         return decode_part(content, _header(head, b"content-encoding")).content
 
     kind = _header(replied, b"content-type")
-    return Bodies(read("agent", asked), read("origin", replied), kind)
+    messages = dict(_messages(tape, exchange, damaged))
+    return Bodies(read("agent", asked), read("origin", replied), kind, messages)
+
+
+def _messages(
+    tape: Tape, exchange: Exchange, damaged: Callable[[RerailError], object]
+) -> Iterator[tuple[int, bytes]]:
+    for event in exchange.websocket:
+        if isinstance(event, WsMessage) and event.opcode == "text":
+            try:
+                yield event.seq, _beginning(tape.blob_stream(event.content))
+            except RerailError as error:
+                damaged(error)
 
 
 def _content(tape: Tape, exchange: Exchange, side: Side) -> bytes | None:

@@ -13,6 +13,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from rerail.wire.forms import split_absolute
+from rerail.wire.http1 import Head, request_line
+
 Operation = Literal["chat", "text_completion", "generate_content"]
 ErrorForm = Literal["openai", "anthropic", "gemini", "ollama", "aws", "json", "text"]
 
@@ -154,6 +157,23 @@ def model_call(
     return _lookup(host, target.partition("?")[0], websocket, versioned)
 
 
+def posted_call(host: str, head: Head) -> ModelCall | None:
+    """The same for the head of a POST, as sent."""
+    return _lookup(host.lower(), _path_of(head), False, bool(head.get(b"anthropic-version")))
+
+
+def session_api(host: str, head: Head) -> str:
+    """The API that an upgrade to a WebSocket, as sent, opens a session of; empty for none."""
+    call = _lookup(host.lower(), _path_of(head), True, False)
+    return call.api if call else ""
+
+
+def _path_of(head: Head) -> str:
+    target = request_line(head).target
+    absolute = split_absolute(target)
+    return (absolute[3] if absolute else target).partition(b"?")[0].decode("latin-1")
+
+
 @lru_cache(maxsize=1024)
 def _lookup(host: str, path: str, websocket: bool, versioned: bool) -> ModelCall | None:
     for api in APIS:
@@ -164,6 +184,14 @@ def _lookup(host: str, path: str, websocket: bool, versioned: bool) -> ModelCall
         provider = next((name for end, name in _HOSTS if _belongs(host, end)), api.provider)
         return ModelCall(api.name, provider, api.operation, api.errors)
     return None
+
+
+def tells_turns(api: str) -> bool:
+    """Whether the agent's messages on an API's WebSocket say when the model is to generate.
+
+    On the realtime API it may also begin by itself, when it hears that the speaker has ended.
+    """
+    return api == "openai.responses"
 
 
 def is_turn(api: str, message: bytes) -> bool:

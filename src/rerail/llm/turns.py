@@ -5,14 +5,16 @@ A view over exchanges and their bodies, which are given; knows no tape and no fi
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 from rerail.llm.calls import ModelCall
-from rerail.llm.meaning import completion_of, prompt_of
+from rerail.llm.meaning import completion_in, completion_of, prompt_of
 from rerail.llm.steps import Attempt
 from rerail.llm.view import Completion, Message, Part, Prompt
 from rerail.tape.exchange import Exchange
+from rerail.tape.records import WsMessage
 
 _LOOKED_BACK: Final = 16
 """Earlier requests that a request is compared with: conversations beside each other are few."""
@@ -41,11 +43,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Bodies:
-    """What is on a tape of an exchange, content codings undone; None where it cannot be had."""
+    """What is on a tape of an exchange, content codings undone; None where it cannot be had.
+
+    `messages` gives those of a WebSocket by their events, in order.
+    """
 
     request: bytes | None
     reply: bytes | None
     reply_type: str = ""
+    messages: Mapping[int, bytes] = field(default_factory=dict)
 
 
 def turns(
@@ -58,11 +64,18 @@ def turns(
     for exchange in exchanges:
         attempt = attempts.get(exchange.exchange_id)
         if attempt is not None:
-            last[attempt.step] = exchange, attempt
+            last |= dict.fromkeys(attempt.steps, (exchange, attempt))
+    sessions: dict[int, Bodies] = {}
     said: deque[Counter[str]] = deque(maxlen=_LOOKED_BACK)
     found = []
     for step in sorted(last):
-        turn = _turn(*last[step], bodies, said)
+        exchange, attempt = last[step]
+        if attempt.turns:
+            number = exchange.exchange_id
+            sessions[number] = sessions.get(number) or bodies(exchange)
+            turn = _turn_in_session(exchange, attempt, step, sessions[number], said)
+        else:
+            turn = _turn(exchange, attempt, bodies, said)
         found.append(turn)
         if turn.prompt is not None:
             said.append(_parts(turn.prompt.messages))
@@ -90,6 +103,34 @@ def _turn(
         attempt.call,
         asked_at,
         end.at - asked_at if end else None,
+        prompt,
+        completion,
+        tuple(_new(prompt.messages, said)) if prompt else (),
+    )
+
+
+def _turn_in_session(
+    exchange: Exchange,
+    attempt: Attempt,
+    step: int,
+    bodies: Bodies,
+    said: Sequence[Counter[str]],
+) -> Turn:
+    """A turn on a WebSocket: a message of the agent, and the origin's up to the agent's next."""
+    event = next(turn.event for turn in attempt.turns if turn.step == step)
+    after = [item for item in exchange.websocket if isinstance(item, WsMessage)]
+    after = after[next(at for at, item in enumerate(after) if item.seq == event) :]
+    answers = list(takewhile(lambda item: item.sender == "origin", after[1:]))
+    read = bodies.messages
+    prompt = prompt_of(attempt.call.api, read.get(event, b""))
+    completion = completion_in(attempt.call.api, [read.get(item.seq, b"") for item in answers])
+    return Turn(
+        step,
+        1,
+        exchange.exchange_id,
+        attempt.call,
+        after[0].at,
+        answers[-1].at - after[0].at if answers else None,
         prompt,
         completion,
         tuple(_new(prompt.messages, said)) if prompt else (),

@@ -1,7 +1,8 @@
 """A recorded WebSocket conversation, played: what to say next, and whether the agent keeps to it.
 
-What the origin said is said again when the agent has said what it said before that. Pings are
-answered as they come, whatever was recorded: they go by a timer. Knows no socket and no frames.
+What the origin said is said again when the agent has said what it said before that. Pings, and
+messages that are pings by another name, are answered as they come, whatever was recorded: they go
+by a timer. Knows no socket and no frames.
 """
 
 import hashlib
@@ -12,12 +13,15 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from rerail.compare.alike import Likeness
 from rerail.compare.canon import BodyKey, Request, body_key
 from rerail.compare.divergence import differences
+from rerail.compare.keepalive import LARGEST, RULE, is_keepalive
 from rerail.compare.misses import Miss
 from rerail.compare.reasons import body_reasons
 from rerail.compare.recorded import Recorded
 from rerail.compare.volatile import Rules
+from rerail.errors import NotOnTape, TapeAltered
 from rerail.llm.calls import ModelCall, is_turn
 from rerail.tape.records import WsClosed, WsMessage, WsOpened
 
@@ -56,13 +60,15 @@ class Say:
 class Heard:
     """What follows from a message of the agent: things to say, or why it was not recorded.
 
-    `at` is when the message came in the recording (ns since the run began).
+    `at` is when the message came in the recording (ns since the run began), `turn` its event where
+    it made the model generate.
     """
 
     say: tuple[Say, ...] = ()
     rules: tuple[str, ...] = ()
     miss: Miss | None = None
     at: int = 0
+    turn: int = 0
 
 
 class Conversation:
@@ -75,21 +81,25 @@ class Conversation:
         read: Callable[[bytes], bytes],
         rules: Rules,
         call: ModelCall | None,
+        likeness: Likeness | None = None,
     ) -> None:
         self._recorded = recorded
-        self._events = [
-            event for event in events if not isinstance(event, WsOpened) and not _is_answer(event)
-        ]
         self._read = read
+        self._pong: WsMessage | None = None
+        self._events = self._without_timers(events)
         self._rules = rules
+        self._likeness = likeness or Likeness(rules)
         self._call = call
         self._next = 0
+        self.spoke_first = False
         self.messages_heard = 0
         self.turns_heard = 0
 
     def begin(self) -> tuple[Say, ...]:
         """What the origin said before the agent said anything."""
-        return self._until_agent()
+        said = self._until_agent()
+        self.spoke_first = bool(said)
+        return said
 
     def heard(self, kind: Spoken, payload: bytes = b"", *, code: int = NO_STATUS) -> Heard:
         """The agent sent a message, a control frame, a close, or went away (`drop`)."""
@@ -103,6 +113,8 @@ class Conversation:
                 self._next += 1
             answered = Say("close", code=code) if kind == "close" else Say("drop")
             return Heard(self._until_agent() or (answered,))
+        if is_keepalive(payload):
+            return Heard((self._say(self._pong),) if self._pong else (), (RULE,))
         self.messages_heard += 1
         if not isinstance(expected, WsMessage):
             return Heard(miss=Miss("extra", self._as_request(payload), self._recorded))
@@ -131,14 +143,36 @@ class Conversation:
         rules: tuple[str, ...] = ()
         if expected.opcode != kind or content != payload:
             old, new = self._as_request(content), self._as_request(payload)
-            first, second = self._key(old), self._key(new)
-            if expected.opcode != kind or first.loose != second.loose:
-                found = tuple(differences(old, new, self._rules))
-                return Heard(miss=Miss("different", new, self._recorded, found))
-            rules = tuple(body_reasons(first, second))
-        self.turns_heard += self._is_turn(expected)
+            equal = expected.opcode == kind
+            found = self._rules_for(old, new, expected.seq) if equal else None
+            if found is None:
+                excuse = self._likeness.excuse(expected.seq)
+                differing = tuple(differences(old, new, self._rules, excuse))
+                return Heard(miss=Miss("different", new, self._recorded, differing))
+            rules = found
+        else:
+            self._likeness.keep_message(partial(self._recorded_message, expected.content))
+        is_turn = self._is_turn(expected)
+        self.turns_heard += is_turn
         self._next += 1
-        return Heard(self._until_agent(), rules, at=expected.at)
+        turn = expected.seq if is_turn else 0
+        return Heard(self._until_agent(), rules, at=expected.at, turn=turn)
+
+    def _rules_for(self, old: Request, new: Request, event: int) -> tuple[str, ...] | None:
+        """By which rules a message is the recorded one; None where it is not."""
+        first, second = self._key(old), self._key(new)
+        rules = tuple(body_reasons(first, second))
+        if first.loose == second.loose:
+            self._likeness.keep_message(lambda: old)
+            return rules
+        alike = self._likeness.message(old, new, event)
+        if alike is None:
+            return None
+        self._likeness.adopt(alike)
+        return rules + alike.rules
+
+    def _recorded_message(self, content: bytes) -> Request:
+        return self._as_request(self._read(content))
 
     def _as_request(self, payload: bytes) -> Request:
         """A message in the form in which requests are compared: a body under the upgrade's head."""
@@ -170,8 +204,42 @@ class Conversation:
             at=event.at,
             frames=event.frames,
             compressed=event.compressed,
-            read=partial(self._read, event.content),
+            read=partial(self._present, event.content),
         )
+
+    def _present(self, content: bytes) -> bytes:
+        """What the origin said, in the agent's own identifiers where they differ."""
+        payload = self._read(content)
+        renaming = self._likeness.renaming
+        return renaming.present(payload) if renaming.renamed else payload
+
+    def _without_timers(
+        self, events: tuple[WsOpened | WsMessage | WsClosed, ...]
+    ) -> list[WsMessage | WsClosed]:
+        """The events without pings and the like; the origin's answer to one is remembered."""
+        left: list[WsMessage | WsClosed] = []
+        asked = False
+        for event in events:
+            if isinstance(event, WsOpened) or _is_answer(event):
+                continue
+            if isinstance(event, WsMessage) and self._goes_by_timer(event):
+                if event.sender == "agent":
+                    asked = True
+                    continue
+                if asked:
+                    self._pong = self._pong or event
+                    asked = False
+                    continue
+            left.append(event)
+        return left
+
+    def _goes_by_timer(self, event: WsMessage) -> bool:
+        if event.opcode not in ("text", "binary") or event.size > LARGEST:
+            return False
+        try:
+            return is_keepalive(self._read(event.content))
+        except (TapeAltered, NotOnTape):
+            return False
 
     def _is_turn(self, event: WsMessage | WsClosed) -> bool:
         if not isinstance(event, WsMessage) or event.sender != "agent" or self._call is None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.playback.answers import Served
@@ -27,8 +28,13 @@ class Dialogue:
         timer: Timer,
         *,
         ready: bool,
+        listener: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`ready`: whether the agent reads as fast as it is told, until `writable` says more."""
+        """`ready`: whether the agent reads as fast as it is told, until `writable` says more.
+
+        `listener` hears each text of the agent before it is answered.
+        """
+        self._listener = listener
         self._player = player
         self._served = served
         self._wire = wire
@@ -70,6 +76,8 @@ class Dialogue:
             self._speak()
 
     def _heard(self, kind: Spoken, payload: bytes = b"", *, code: int = NO_STATUS) -> None:
+        if self._listener is not None and kind == "text":
+            self._listener(payload)
         heard: Heard = self._player.heard(self._served, kind, payload, code=code)
         self._timer.begin(heard.at)
         self._say(heard.say)

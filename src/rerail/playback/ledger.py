@@ -15,7 +15,8 @@ class Ledger:
 
     `answered` maps the replay's request number to how; `matched` holds the exchanges that were
     matched (side calls and followed replies are not); `rules` counts the requests that needed a
-    rule.
+    rule, `turns` the messages (by their recorded events) that made a model generate, `echoed` the
+    requests whose replies were given in the agent's own identifiers.
     """
 
     requests: int = 0
@@ -25,6 +26,8 @@ class Ledger:
     divergences: list[Divergence] = field(default_factory=list)
     out_of_order: list[OutOfOrder] = field(default_factory=list)
     bound_by_arrival: list[BoundByArrival] = field(default_factory=list)
+    turns: set[int] = field(default_factory=set)
+    echoed: set[int] = field(default_factory=set)
     notes: Counter[str] = field(default_factory=Counter)
 
     def next_request(self) -> int:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from rerail.proxy.answers import refusal
 from rerail.proxy.handler import OriginUnreachable, Phase, Route, Tap, Wire
+from rerail.proxy.reach import UpstreamSettings
 from rerail.proxy.relay import Relay
-from rerail.proxy.upstream import Dialer, UpstreamSettings
+from rerail.proxy.upstream import Dialer
 from rerail.tape.records import BodyEnd, Framing, Side
 from rerail.wire.http1 import Head
 

@@ -5,7 +5,7 @@ refused, or, only when asked for, given the nearest recorded reply of its endpoi
 let through where it is a model call to a recorded model host (`live`). Nothing else ever leaves.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final, Literal
 
@@ -16,13 +16,16 @@ from rerail.compare.recorded import Match
 from rerail.compare.side_calls import SideCall, side_call, stub_reply
 from rerail.compare.volatile import Rules
 from rerail.errors import NotOnTape, RerailError, TapeAltered
-from rerail.llm.calls import ModelCall, model_call
+from rerail.llm.calls import ModelCall, is_turn, model_call
 from rerail.llm.refusal import error_form, refusal
 from rerail.playback.answers import Answer, Continue, GoLive, Refused, Served, Stubbed
 from rerail.playback.conversation import NO_STATUS, Conversation, Heard, Say, Spoken
+from rerail.playback.echo import in_present_names
 from rerail.playback.failures import Failures
 from rerail.playback.ledger import Ledger
+from rerail.playback.likeness import likeness_of
 from rerail.playback.onward import CannotGoOn, Onward
+from rerail.playback.plan import Plan
 from rerail.playback.report import BoundByArrival, Divergence, OutOfOrder, Recording
 from rerail.playback.script import RecordedExchange, Script
 from rerail.playback.steps import StepCounter
@@ -42,7 +45,11 @@ _REASON_LIMIT: Final = 123
 
 
 class Player:
-    """One replay of one tape. Called from one event loop, in the order in which requests come."""
+    """One replay of one tape. Called from one event loop, in the order in which requests come.
+
+    `facts` are those of the machine now, `given` what the command was given (its arguments and
+    variables): see `rerail.compare.alike`.
+    """
 
     def __init__(
         self,
@@ -51,6 +58,8 @@ class Player:
         ignore: Iterable[str] = (),
         on_divergence: Policy = "stop",
         onward: Onward | None = None,
+        facts: Mapping[str, str] | None = None,
+        given: Iterable[str] = (),
     ) -> None:
         self.script = Script(tape)
         self.rules = Rules(ignore)
@@ -58,7 +67,10 @@ class Player:
         self._onward = onward
         self.ledger = Ledger()
         self.conversations: dict[int, Conversation] = {}
-        self._matcher = Matcher(self.script.recorded, self.rules)
+        self.likeness = likeness_of(
+            tape.run, self.rules, lasted=self.script.last_at, now=facts or {}, given=given
+        )
+        self._matcher = Matcher(self.script.recorded, self.rules, self.likeness)
         self._steps = StepCounter()
         self._model_hosts = self.script.model_hosts()
         self._failures = Failures(self.script)
@@ -71,9 +83,7 @@ class Player:
         host = canonical_host(request.host)
         side = side_call(request.method, host, request.path)
         if side is not None:
-            answered = self._answer_side(number, request, side)
-            if answered is not None:
-                return answered
+            return self._answer_side(number, request, side)
         outcome = self._matcher.match(request)
         if isinstance(outcome, Match) and not self._is_past(outcome):
             return self._serve(number, outcome)
@@ -138,14 +148,22 @@ class Player:
         conversation = self._conversation(served)
         try:
             heard = conversation.heard(kind, payload, code=code)
+            if heard.miss is not None:
+                heard = self._in_another(served, conversation, kind, payload) or heard
         except (TapeAltered, NotOnTape) as error:
             self.damaged(served, error)
             return Heard((Say("close", code=INTERNAL_ERROR, reason=_close_reason(error.what)),))
         self.ledger.rules.update(heard.rules)
+        if heard.rules and self.ledger.answered[served.request] == "exact":
+            self.ledger.answered[served.request] = "equivalent"
+        if heard.turn:
+            self.ledger.turns.add(heard.turn)
+            self._steps.matched(self.script.turns[heard.turn])
         if heard.miss is None:
             return heard
+        step = self._step_of_message(served, heard.miss)
         divergence = self._diverged(
-            served.request, heard.miss, served.step, message=conversation.messages_heard
+            served.request, heard.miss, step, message=conversation.messages_heard
         )
         self.ledger.answered[served.request] = "refused"
         close = Say("close", code=POLICY_VIOLATION, reason=_close_reason(divergence.text))
@@ -165,26 +183,46 @@ class Player:
     def _conversation(self, served: Served) -> Conversation:
         found = self.conversations.get(served.request)
         if found is None:
-            item = self.script.exchanges[served.plan.exchange_id]
-            found = Conversation(
-                item.recorded,
-                item.exchange.websocket,
-                self.script.tape.blob,
-                self.rules,
-                item.step.call if item.step else None,
-            )
+            found = self._open(self.script.exchanges[served.plan.exchange_id])
             self.conversations[served.request] = found
         return found
 
-    def _answer_side(self, number: int, request: Request, side: SideCall) -> Answer | None:
-        match = self._matcher.match_endpoint(request)
-        if match is None and not side.stub:
+    def _open(self, item: RecordedExchange) -> Conversation:
+        return Conversation(
+            item.recorded,
+            item.exchange.websocket,
+            self.script.tape.blob,
+            self.rules,
+            item.call,
+            self.likeness,
+        )
+
+    def _in_another(
+        self, served: Served, conversation: Conversation, kind: Spoken, payload: bytes
+    ) -> Heard | None:
+        """Sessions are opened alike: where the agent speaks first, its first word tells which."""
+        if conversation.messages_heard != 1 or conversation.spoke_first:
             return None
+        for recorded in self._matcher.opened_alike(conversation.exchange_id):
+            other = self._open(self.script.exchanges[recorded.exchange_id])
+            if other.begin():
+                continue
+            heard = other.heard(kind, payload)
+            if heard.miss is None:
+                self._matcher.change(conversation.exchange_id, recorded.exchange_id)
+                self.ledger.matched.discard(conversation.exchange_id)
+                self.ledger.matched.add(recorded.exchange_id)
+                self.conversations[served.request] = other
+                return heard
+        return None
+
+    def _answer_side(self, number: int, request: Request, side: SideCall) -> Answer:
+        match = self._matcher.match_endpoint(request)
         self.ledger.answered[number] = "side call"
         self.ledger.rules[side.name] += 1
         if match is None:
             return Stubbed(number, side, stub_reply(side))
-        return Served(number, self.script.plan(match.recorded.exchange_id), match)
+        return Served(number, self._plan(number, match.recorded.exchange_id), match)
 
     def _serve(self, number: int, match: Match) -> Served:
         exchange_id = match.recorded.exchange_id
@@ -200,11 +238,24 @@ class Player:
                 OutOfOrder(request=number, exchange=exchange_id, before=match.passed_over)
             )
         attempt = self.script.exchanges[exchange_id].step
-        step = self._steps.matched(attempt.step) if attempt else None
-        return Served(number, self.script.plan(exchange_id), match, step)
+        step = self._steps.matched(attempt.step) if attempt and not attempt.turns else None
+        return Served(number, self._plan(number, exchange_id), match, step)
+
+    def _step_of_message(self, served: Served, miss: Miss) -> int | None:
+        """The number of the model call that a message would have been."""
+        item = self.script.exchanges[served.plan.exchange_id]
+        if item.call is None or not is_turn(item.call.api, miss.request.body or b""):
+            return served.step
+        return self._steps.missed(miss.request)
+
+    def _plan(self, number: int, exchange_id: int) -> Plan:
+        """The recorded reply, in the agent's own names where they differ."""
+        plan = self.script.plan(exchange_id)
+        renaming = self.likeness.renaming
+        return in_present_names(plan, renaming, lambda: self.ledger.echoed.add(number))
 
     def _missed(self, number: int, request: Request, miss: Miss, call: ModelCall | None) -> Answer:
-        step = self._steps.missed(request) if call else None
+        step = self._steps.missed(request) if call and not self._is_aside(miss) else None
         answered = self._policy_for(request, miss, call)
         self.ledger.answered[number] = answered
         divergence = self._diverged(number, miss, step, answered=answered)
@@ -212,7 +263,7 @@ class Player:
             return GoLive(number, divergence)
         if answered == "followed" and miss.nearest is not None:
             self._matcher.take(miss.nearest.exchange_id)
-            plan = self.script.plan(miss.nearest.exchange_id)
+            plan = self._plan(number, miss.nearest.exchange_id)
             return Served(number, plan, None, step, followed=True)
         text = f"it is not on the tape that is being replayed. {divergence.text}"
         reply = refusal(
@@ -223,10 +274,18 @@ class Player:
         )
         return Refused(number, divergence, reply)
 
+    def _is_aside(self, miss: Miss) -> bool:
+        """Whether a call that was missed is most like one beside the main ones."""
+        near = self.script.exchanges[miss.nearest.exchange_id] if miss.nearest else None
+        return near is not None and bool(near.lane)
+
     def _is_past(self, match: Match) -> bool:
-        """Whether a recorded model call lies behind the point where a rewind goes on live."""
+        """Whether a recorded model call lies behind the point where a rewind goes on live.
+
+        A session does with the first of its turns that does: it cannot be left in the middle.
+        """
         attempt = self.script.exchanges[match.recorded.exchange_id].step
-        return bool(self._onward and attempt and self._onward.leaves(attempt.step))
+        return bool(self._onward and attempt and any(map(self._onward.leaves, attempt.steps)))
 
     def _go_on(
         self,
@@ -323,6 +382,7 @@ def describe(item: RecordedExchange) -> Recording:
         url=request.url,
         step=item.step.step if item.step else None,
         attempt=item.step.attempt if item.step else 1,
+        lane=item.lane,
     )
 
 

@@ -121,6 +121,7 @@ def _summary(report: Report) -> Iterator[str]:
     used = [f"{rule.name} ({rule.used})" for rule in report.rules]
     if used:
         yield f"  rules: {', '.join(used)}"
+    yield from _renamed(report)
     if report.out_of_order:
         yield f"  {_count(len(report.out_of_order), 'request')} in another order than recorded"
     if report.bound_by_arrival:
@@ -161,6 +162,21 @@ def _names(names: list[str], total: int = 0) -> str:
     return ", ".join(names[:_UNUSED]) + (f" and {more} more" if more > 0 else "")
 
 
+def _renamed(report: Report) -> Iterator[str]:
+    """Identifiers that were made up anew; a reply in which they stand is not byte for byte."""
+    if not report.renamed:
+        return
+    yield f"  {_count(len(report.renamed), 'identifier')} made up anew:"
+    for pair in report.renamed[:_UNUSED]:
+        yield f"    {pair.recorded} is now {pair.now} ({_count(pair.requests, 'request')})"
+    if len(report.renamed) > _UNUSED:
+        yield f"    and {len(report.renamed) - _UNUSED} more"
+    echoed = len(report.renamed_in_replies)
+    if echoed:
+        replies = f"{echoed} {'reply' if echoed == 1 else 'replies'}"
+        yield f"    {replies} given with the new ones: not the recorded bytes in these places"
+
+
 def _unused(unused: list[Unused]) -> Iterator[str]:
     telling = [item for item in unused if not item.side_call]
     for item in telling[:_UNUSED]:
@@ -173,7 +189,8 @@ def _unused(unused: list[Unused]) -> Iterator[str]:
 def _recording(recording: Recording) -> str:
     step = "" if recording.step is None else f", s{recording.step}"
     attempt = "" if recording.attempt == 1 else f", attempt {recording.attempt}"
-    where = f"e{recording.event}{step}{attempt}"
+    lane = f", {recording.lane}" if recording.lane else ""
+    where = f"e{recording.event}{step}{attempt}{lane}"
     return f"r{recording.exchange} ({where}) {recording.method} {recording.url}"
 
 

@@ -98,6 +98,14 @@ class RuleUse(Struct, frozen=True, kw_only=True):
     used: int
 
 
+class RenamedId(Struct, frozen=True, kw_only=True):
+    """An identifier that the command made up anew, and the recorded one it stands for."""
+
+    recorded: str
+    now: str
+    requests: Annotated[int, _says("how many requests it was in")]
+
+
 class Recording(Struct, frozen=True, kw_only=True):
     """A recorded request."""
 
@@ -107,6 +115,9 @@ class Recording(Struct, frozen=True, kw_only=True):
     url: str
     step: Annotated[int | None, _says("the number of the model call: s4 is 4")] = None
     attempt: Annotated[int, _says("which attempt at that model call")] = 1
+    lane: Annotated[
+        str, _says("of a model call beside the main ones, which is no step: `title`, `summary` …")
+    ] = ""
 
 
 class Divergence(Struct, frozen=True, kw_only=True):
@@ -207,6 +218,13 @@ class Report(Struct, frozen=True, kw_only=True):
     divergence: Annotated[Divergence | None, _says("the first one")] = None
     later_divergences: list[Divergence] = []
     rules: list[RuleUse] = []
+    renamed: Annotated[
+        list[RenamedId], _says("identifiers made up anew, in the order in which they came")
+    ] = []
+    renamed_in_replies: Annotated[
+        list[int],
+        _says("requests whose replies hold such identifiers, given as the command knows them"),
+    ] = []
     out_of_order: list[OutOfOrder] = []
     bound_by_arrival: list[BoundByArrival] = []
     unused: list[Unused] = []

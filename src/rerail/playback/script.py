@@ -6,14 +6,20 @@ Heads are read once, bodies when they are wanted.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from rerail.compare.body import READ_LIMIT
 from rerail.compare.canon import NO_BODY, Request
 from rerail.compare.recorded import Recorded
 from rerail.compare.side_calls import SideCall, side_call
 from rerail.errors import NotOnTape, TapeAltered
-from rerail.llm.steps import Attempt, steps
+from rerail.llm.calls import ModelCall, model_call
+from rerail.llm.numbered import model_calls
+from rerail.llm.steps import Attempt
+from rerail.playback.likeness import said_in
 from rerail.playback.plan import Plan, make_plan
 from rerail.tape.exchange import Exchange, joined
 from rerail.tape.reader import Tape
@@ -27,8 +33,10 @@ _NEVER: Final = 1 << 62
 class RecordedExchange:
     """One recorded exchange, with what its request is.
 
-    `step` is set for a model call, `side` for a side call. `early`: the origin answered and the
-    request was never completed, so the reply belongs to the head alone.
+    `call` says what a request to a model's API asks, `step` is set where the model generated: a
+    WebSocket may have none, or many. `lane` names a model call beside the main ones, which is no
+    step. `side` is set for a side call. `early`: the origin answered and the request was never
+    completed, so the reply belongs to the head alone.
     """
 
     exchange: Exchange
@@ -36,6 +44,8 @@ class RecordedExchange:
     step: Attempt | None
     side: SideCall | None
     early: bool = False
+    call: ModelCall | None = None
+    lane: str = ""
 
     @property
     def event(self) -> int:
@@ -49,7 +59,7 @@ class Script:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         events = list(tape.events())
-        self._last_at = max((event.at for event in events), default=0)
+        self.last_at = max((event.at for event in events), default=0)
         self.failures = [event for event in events if isinstance(event, ConnectionFailed)]
         cut_short = {
             event.exchange_id
@@ -57,7 +67,9 @@ class Script:
             if isinstance(event, HttpRequestBody) and event.ended != "complete"
         }
         found = [item for item in joined(events, tape.unfinished()) if item.request is not None]
-        self._steps = steps(found)
+        self.calls = model_calls(tape, found)
+        attempts = self.calls.steps.values()
+        self.turns = {turn.event: turn.step for attempt in attempts for turn in attempt.turns}
         self.exchanges = {
             item.exchange_id: self._read(item, item.exchange_id in cut_short) for item in found
         }
@@ -68,19 +80,32 @@ class Script:
         return [item.recorded for item in self.exchanges.values()]
 
     @property
-    def step_count(self) -> int:
+    def call_count(self) -> int:
         """How many model calls the recording has; attempts of one are one."""
-        return len({attempt.step for attempt in self._steps.values()})
+        return self.calls.count
 
     def plan(self, exchange_id: int) -> Plan:
         """What to send for a recorded request."""
         item = self.exchanges[exchange_id]
-        return make_plan(item.exchange, self.tape.blob_stream, lost_at=self._last_at)
+        plan = make_plan(item.exchange, self.tape.blob_stream, lost_at=self.last_at)
+        # The agent went away after the last event; if it does not, it is owed the end.
+        return replace(plan, ended="complete") if exchange_id in self.calls.whole else plan
 
     def model_hosts(self) -> set[tuple[str, int]]:
         """Host and port of every origin that a model call went to."""
-        asked = (item.recorded.request for item in self.exchanges.values() if item.step)
+        asked = (item.recorded.request for item in self.exchanges.values() if item.call)
         return {(request.host, request.port) for request in asked}
+
+    def reply_ends(self) -> dict[int, tuple[int, int]]:
+        """Of each exchange whose reply has an end: that event's number and wall time."""
+        exchanges = [item.exchange for item in self.exchanges.values()]
+        ends = ((item.exchange_id, item.reply_body or item.failed) for item in exchanges)
+        return {number: (end.seq, end.wall) for number, end in ends if end is not None}
+
+    def model_requests(self) -> list[tuple[int, int]]:
+        """Number and wall time of each event in which a model was asked, in order."""
+        asked = (item.exchange.request for item in self.exchanges.values() if item.step)
+        return sorted((event.seq, event.wall) for event in asked if event is not None)
 
     def _read(self, exchange: Exchange, cut_short: bool) -> RecordedExchange:
         recorded = self._recorded(exchange)
@@ -88,9 +113,11 @@ class Script:
         return RecordedExchange(
             exchange,
             recorded,
-            self._steps.get(exchange.exchange_id),
+            self.calls.steps.get(exchange.exchange_id),
             side_call(request.method, request.host.lower(), request.path),
             early=cut_short and exchange.reply is not None,
+            call=model_call(request.method, request.host.lower(), request.target, request.headers),
+            lane=self.calls.aside.get(exchange.exchange_id, ""),
         )
 
     def _recorded(self, exchange: Exchange) -> Recorded:
@@ -123,7 +150,8 @@ class Script:
             body_size=size,
             process_id=event.process_id,
         )
-        return Recorded(exchange.exchange_id, request, load, event.seq, _ended(exchange))
+        said = partial(said_in, self.tape, exchange)
+        return Recorded(exchange.exchange_id, request, load, event.seq, _ended(exchange), said)
 
 
 def _ended(exchange: Exchange) -> int:

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -12,26 +13,23 @@ from rerail.clock import RunClock
 from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.environment import child_environment, kept_bundle
+from rerail.launch.facts import machine_facts
 from rerail.launch.waiting import end_of
 from rerail.playback.hold import Hold
 from rerail.playback.onward import Onward
 from rerail.playback.pace import Pace
 from rerail.playback.place import Choose, Files, Place, place_for
 from rerail.playback.player import Player, Policy
+from rerail.playback.probes import Playhead
 from rerail.playback.report import Containment, End, Report
 from rerail.playback.stage import LiveCalls, Stage
 from rerail.playback.strangers import is_known, leave_nothing_to
 from rerail.playback.summary import make_report
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Tap
+from rerail.proxy.listeners import allow_more_files, free_port, listener_at, loopback_listener
 from rerail.proxy.reverse import recorded
-from rerail.proxy.server import (
-    ProxyServer,
-    allow_more_files,
-    free_port,
-    listener_at,
-    loopback_listener,
-)
+from rerail.proxy.server import ProxyServer
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.redact.reference import text_to_wire
 from rerail.sandbox.choose import Sandbox
@@ -101,6 +99,9 @@ class Record(Protocol):
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
 
+    def probe_wrote(self, process_id: int, lines: bytes) -> None:
+        """What the probe in a process was asked for."""
+
     def not_started(self, error: RerailError) -> None:
         """The command could not be started."""
 
@@ -149,16 +150,21 @@ class _Replaying:
         self._clock = RunClock()
         self._token = secrets.token_urlsafe(18)
         self._authority = Authority.open_or_create(default_folder(settings.environment))
+        self._redactor = Redactor.create(
+            key=secrets.token_bytes(32), secrets=secrets_in(settings.environment)
+        )
+        self._command = settings.command or list(map(text_to_wire, tape.run.argv))
+        self._cwd = place.folder
         self._player = Player(
             tape,
             ignore=settings.ignore,
             on_divergence=settings.on_divergence,
             onward=settings.onward,
-        )
-        self._redactor = Redactor.create(
-            key=secrets.token_bytes(32), secrets=secrets_in(settings.environment)
+            facts=self._facts() if tape.run.facts else None,
+            given=[*self._command, *settings.changed.values()],
         )
         self._record = record() if record else None
+        self._playhead = Playhead.of(self._player.script, log=record is not None)
         self._stage = Stage(
             self._player,
             settings.pace,
@@ -166,16 +172,25 @@ class _Replaying:
             tap=self._record.tap if self._record else None,
             live=settings.live,
             hold=settings.hold,
+            playhead=self._playhead,
         )
-        self._command = settings.command or list(map(text_to_wire, tape.run.argv))
-        self._cwd = place.folder
         self._reverse = recorded(tape.run.capture)
         self._listening = [
             Listening(token=self._token, others=self._reverse),
             *(Listening(reverse=origin) for origin in self._reverse.values()),
         ]
 
+    def _facts(self) -> dict[str, str]:
+        """The facts as the command will find them."""
+        settings = self._settings
+        kept = {**self._tape.run.environment, **settings.changed}
+        return machine_facts(self._cwd, {**settings.environment, **kept})
+
     def run(self) -> Report:
+        with self._playhead.folder if self._playhead else nullcontext():
+            return self._run()
+
+    def _run(self) -> Report:
         kept = {**self._tape.run.environment, **self._settings.changed}
         if self._record is not None:
             self._record.began(self._command, self._cwd, kept, self._place.folders)
@@ -188,12 +203,14 @@ class _Replaying:
         with child:
             ending = asyncio.run(self._serve(child, listeners))
             left = child.descendants()
-        if self._record is not None:
-            self._record.ended(ending, left)
         notes = [
             f"pid {pid} ({' '.join(self._redactor.arguments(argv))[:200]}) went on after the end"
             for pid, argv in left
         ]
+        if self._playhead is not None:
+            notes += self._playhead.missed(self._record.probe_wrote if self._record else None)
+        if self._record is not None:
+            self._record.ended(ending, left)
         sandbox = self._place.sandbox
         tried = {refused.path for refused in sandbox.refused} if sandbox else set()
         notes += [f"a connection to {path} of this machine was refused" for path in sorted(tried)]
@@ -207,6 +224,7 @@ class _Replaying:
         inside = sandbox is not None and sandbox.listens_inside
         own = () if inside else self._own_listeners()
         port = free_port(besides=self._reverse) if inside else own[0].getsockname()[1]
+        folder = self._playhead.folder if self._playhead else None
         environment = child_environment(
             {
                 **dict.fromkeys(STAND_INS, STAND_IN),
@@ -222,6 +240,8 @@ class _Replaying:
                 self._authority.certificate_pem,
                 settings.environment,
             ),
+            run_folder=folder.path if folder else None,
+            hash_seed=folder.settings.hash_seed if folder else None,
         )
         child = start(
             self._command,

@@ -21,6 +21,7 @@ from rerail.playback.onward import CannotGoOn
 from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
 from rerail.playback.player import Player
+from rerail.playback.probes import Playhead
 from rerail.proxy.answers import refusal
 from rerail.proxy.certs import OriginFlaw, recorded_flaw
 from rerail.proxy.handler import OriginUnreachable, Route, Session, Tap, Wire
@@ -61,8 +62,10 @@ class Stage:
         tap: Tap | None = None,
         live: LiveCalls | None = None,
         hold: Hold | None = None,
+        playhead: Playhead | None = None,
     ) -> None:
         self.player = player
+        self.playhead = playhead
         self.hold = hold
         self.heads = AskedHeads(redactor)
         self.pace = pace
@@ -199,22 +202,27 @@ class PlayedSession:
 
     def _asked(self, event: WireEvent) -> None:
         match event:
-            case HeadSeen(head=head, framing=framing):
-                asked = self._stage.heads.read(head.raw, self._route)
-                self._arriving = _Arriving(asked, keep_raw=self._stage.live is not None)
-                self._arriving.keep(event.raw)
-                if framing != "none" and (asked.expects or self._stage.player.answers_early):
-                    self._before_body(self._arriving)
+            case HeadSeen():
+                self._asked_first(event)
             case Data() if self._arriving is not None:
                 self._arriving.add(event)
             case End() if self._arriving is not None:
                 arriving, self._arriving = self._arriving, None
                 arriving.keep(event.raw)
+                request = arriving.request()
+                if self._stage.playhead is not None:
+                    self._stage.playhead.asked(request)
                 if not arriving.answered:
-                    answer = self._stage.player.answer(arriving.request())
-                    self._answer(arriving, answer)
+                    self._answer(arriving, self._stage.player.answer(request))
             case Opaque(raw=raw, why=why):
                 self.opaque(raw, why)
+
+    def _asked_first(self, event: HeadSeen) -> None:
+        asked = self._stage.heads.read(event.head.raw, self._route)
+        arriving = self._arriving = _Arriving(asked, keep_raw=self._stage.live is not None)
+        arriving.keep(event.raw)
+        if event.framing != "none" and (asked.expects or self._stage.player.answers_early):
+            self._before_body(arriving)
 
     def _before_body(self, arriving: "_Arriving") -> None:
         """RFC 9110 section 10.1.1: some replies come before the body, some ask for it."""
@@ -290,11 +298,16 @@ class PlayedSession:
         self._pump()
 
     def _give(self, arriving: "_Arriving", answer: Answer) -> None:
+        playhead = self._stage.playhead
         if isinstance(answer, GoLive):
+            if playhead is not None:
+                playhead.went_live()
             self._go_live(arriving, answer)
         elif isinstance(answer, Served):
             self._busy = True
             plan = answer.plan
+            if playhead is not None:
+                playhead.serving(plan.exchange_id)
             self._served, self._begun = answer, False
             self._timer.begin(plan.requested_at)
             if plan.is_websocket:
@@ -331,12 +344,22 @@ class PlayedSession:
         agreed = parse_head(plan.head.data).get_all(b"sec-websocket-extensions")
         extensions = b", ".join(agreed).decode("latin-1")
         self._dialogue = Dialogue(
-            self._stage.player, answer, extensions, self._wire, self._timer, ready=self._ready
+            self._stage.player,
+            answer,
+            extensions,
+            self._wire,
+            self._timer,
+            ready=self._ready,
+            listener=self._listener(arriving),
         )
         self._dialogue.begin()
         held = self._scanner.take_held()
         if held:
             self._dialogue.received(held)
+
+    def _listener(self, arriving: "_Arriving") -> Callable[[bytes], None] | None:
+        playhead = self._stage.playhead
+        return playhead.listener(arriving.request()) if playhead else None
 
     def _end(self) -> None:
         """The reply is sent: the connection goes the way it went."""

@@ -3,13 +3,18 @@
 from collections.abc import Iterable, Sequence
 
 from rerail import __version__
+from rerail.compare.alike import EXPLAINED as OF_IDS
+from rerail.compare.facts import EXPLAINED as OF_FACTS
 from rerail.compare.reasons import EXPLAINED
 from rerail.compare.side_calls import TABLE as SIDE_CALLS
+from rerail.llm.steps import Attempt
+from rerail.playback.ledger import Ledger
 from rerail.playback.player import Player, describe
 from rerail.playback.report import (
     Containment,
     Counts,
     End,
+    RenamedId,
     Report,
     RuleUse,
     TapeNamed,
@@ -58,6 +63,8 @@ def make_report(
         divergence=ledger.divergences[0] if ledger.divergences else None,
         later_divergences=ledger.divergences[1:],
         rules=_rules(player),
+        renamed=_renamed(player),
+        renamed_in_replies=sorted(ledger.echoed),
         out_of_order=ledger.out_of_order,
         bound_by_arrival=ledger.bound_by_arrival,
         unused=_unused(player),
@@ -70,23 +77,40 @@ def _facts(player: Player, ended: End, containment: Containment) -> Facts:
     script, ledger = player.script, player.ledger
     counted = [item for item in script.exchanges.values() if item.side is None]
     unused = _not_used(player)
-    steps = {item.step.step for item in unused if item.step}
+    matched_steps = _matched_steps(player)
+    steps = {step for item in unused if item.step for step in _steps_left(item.step, ledger)}
     matched = [script.exchanges[number] for number in ledger.matched]
     recorded = script.tape.ended
     return Facts(
         recorded=len(counted),
-        recorded_model_calls=script.step_count,
+        recorded_model_calls=script.call_count,
         matched=len(matched),
-        matched_model_calls=len({item.step.step for item in matched if item.step}),
+        matched_model_calls=len(matched_steps) + sum(bool(item.lane) for item in matched),
         refused=ledger.numbers("refused"),
         followed=ledger.numbers("followed"),
         live=ledger.numbers("live"),
         unused_steps=sorted(steps),
+        unused_aside=[item.exchange.exchange_id for item in unused if item.lane],
         unused_exchanges=[item.exchange.exchange_id for item in unused if item.side is None],
         ended=ended,
         recorded_end=End(status=recorded.status, signal=recorded.signal) if recorded else None,
         containment=containment,
     )
+
+
+def _matched_steps(player: Player) -> set[int]:
+    """The recorded model calls that were matched; of a WebSocket, the turns that came."""
+    ledger, script = player.ledger, player.script
+    attempts = [script.exchanges[number].step for number in ledger.matched]
+    whole = {attempt.step for attempt in attempts if attempt and not attempt.turns}
+    return whole | {script.turns[event] for event in ledger.turns}
+
+
+def _steps_left(attempt: Attempt, ledger: Ledger) -> list[int]:
+    """The steps of an exchange that was not used, or of a WebSocket not to its end."""
+    if not attempt.turns:
+        return [attempt.step]
+    return [turn.step for turn in attempt.turns if turn.event not in ledger.turns]
 
 
 def _not_used(player: Player) -> list[RecordedExchange]:
@@ -107,7 +131,7 @@ def _turns_left(player: Player) -> dict[int, int]:
 
 def _counts(player: Player, facts: Facts) -> Counts:
     ledger = player.ledger
-    others = [item for item in player.unused() if item.step is None]
+    others = [item for item in player.unused() if item.step is None and not item.lane]
     return Counts(
         requests=ledger.requests,
         exact=len(ledger.numbers("exact")),
@@ -119,7 +143,7 @@ def _counts(player: Player, facts: Facts) -> Counts:
         recorded=len(player.script.exchanges),
         recorded_model_calls=facts.recorded_model_calls,
         matched_model_calls=facts.matched_model_calls,
-        unused_model_calls=len(facts.unused_steps),
+        unused_model_calls=len(facts.unused_steps) + len(facts.unused_aside),
         unused_others=len(others),
     )
 
@@ -129,7 +153,7 @@ def _rules(player: Player) -> list[RuleUse]:
     used = player.ledger.rules
     listed = [
         RuleUse(name=name, reason=reason, source="built in", used=used[name])
-        for name, reason in EXPLAINED.items()
+        for name, reason in {**EXPLAINED, **OF_IDS, **OF_FACTS}.items()
     ]
     listed += [
         RuleUse(name=rule.name, reason=rule.reason, source=rule.source, used=used[rule.name])
@@ -137,9 +161,17 @@ def _rules(player: Player) -> list[RuleUse]:
     ]
     listed += [
         RuleUse(name=row.name, reason=row.reason, source="table", used=used[row.name])
-        for row in SIDE_CALLS
+        for row in {row.name: row for row in SIDE_CALLS}.values()
     ]
     return [rule for rule in listed if rule.used or rule.source == "user"]
+
+
+def _renamed(player: Player) -> list[RenamedId]:
+    likeness = player.likeness
+    return [
+        RenamedId(recorded=old, now=new, requests=likeness.used[old])
+        for old, new in likeness.renaming.renamed.items()
+    ]
 
 
 def _unused(player: Player) -> list[Unused]:

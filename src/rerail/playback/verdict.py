@@ -21,7 +21,8 @@ class Facts:
     """What is judged.
 
     Side calls are in none of these. The numbers in order name requests of the replay (`refused`,
-    `followed`, `live`), and model calls and requests of the tape (`unused_…`).
+    `followed`, `live`), and model calls and requests of the tape (`unused_…`; `unused_aside` are
+    requests: model calls beside the main ones, which are no steps).
     """
 
     recorded: int
@@ -32,6 +33,7 @@ class Facts:
     followed: Sequence[int]
     live: Sequence[int]
     unused_steps: Sequence[int]
+    unused_aside: Sequence[int]
     unused_exchanges: Sequence[int]
     ended: End
     recorded_end: End | None
@@ -83,9 +85,13 @@ def _live(facts: Facts) -> Reason | None:
 
 
 def _unused(facts: Facts) -> Reason | None:
-    if facts.unused_steps:
-        count = _count(len(facts.unused_steps), "recorded model call")
-        names = _names("s", facts.unused_steps)
+    if facts.unused_steps or facts.unused_aside:
+        count = _count(len(facts.unused_steps) + len(facts.unused_aside), "recorded model call")
+        names = ", ".join(
+            _names(letter, numbers)
+            for letter, numbers in (("s", facts.unused_steps), ("r", facts.unused_aside))
+            if numbers
+        )
         return Reason(code="unused_model_calls", text=f"{count} never came: {names}")
     if not facts.recorded_model_calls and facts.unused_exchanges:
         count = _count(len(facts.unused_exchanges), "recorded request")

@@ -3,15 +3,13 @@
 Nothing of rerail is imported by them, and they import nothing but their own standard library.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 _FOLDER: Final = Path(__file__).parent
 
 
-@dataclass(frozen=True, slots=True)
-class ProbePaths:
+class ProbePaths(NamedTuple):
     """Where the probes are: a folder for PYTHONPATH, a file for Node's `--require`."""
 
     python: Path

@@ -11,7 +11,6 @@ them outside the 825-day limit that Apple's verifier sets for certificates issue
 
 import os
 import ssl
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -178,6 +177,8 @@ class _Kept(Struct, frozen=True):
 
 
 def _create(file: Path, now: int) -> None:
+    import tempfile
+
     from rerail.proxy.issuing import new_authority_pem
 
     # One after the other: `parents=True` would leave those above to the umask.
@@ -231,6 +232,8 @@ def _as_file(content: bytes) -> Iterator[str]:
     """
     descriptor = _memory_file()
     if descriptor is None:
+        import tempfile
+
         with tempfile.NamedTemporaryFile(prefix="rerail-") as stream:
             stream.write(content)
             stream.flush()

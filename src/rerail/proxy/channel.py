@@ -13,8 +13,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol
+from weakref import WeakKeyDictionary
 
 READ_SIZE: Final = 1 << 18
+RECORD_SIZE: Final = 1 << 14
+"""Bytes that a TLS record holds at most (RFC 8446 section 5.1): one is read at a time."""
+
 LINGER_SECONDS: Final = 2.0
 FLUSH_CHECK_SECONDS: Final = 0.005
 FLUSH_CHECKS: Final = 400
@@ -37,12 +41,16 @@ class Owner(Protocol):
         """The peer reads slower than we write (False), or has caught up (True)."""
 
 
-class Channel(asyncio.Protocol):
+# What is read is consumed before anything else is read, so all channels of a loop share a buffer.
+_buffers: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDictionary()
+
+
+class Channel(asyncio.BufferedProtocol):
     """A connection: `transport` below, optionally TLS, an `owner` above that can change."""
 
     __slots__ = (
-        "__weakref__", "_ended", "_handshake", "_incoming", "_lingering", "_lingers", "_lost",
-        "_outgoing", "_postponed", "_tls", "owner", "transport", "truncated",
+        "__weakref__", "_buffer", "_ended", "_handshake", "_incoming", "_lingering", "_lingers",
+        "_lost", "_outgoing", "_postponed", "_tls", "owner", "transport", "truncated",
     )  # fmt: skip
 
     def __init__(self, owner: Owner | None = None, *, lingers: bool = False) -> None:
@@ -68,16 +76,25 @@ class Channel(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport  # type: ignore[assignment]  # TCP gives a Transport
+        loop = asyncio.get_running_loop()
+        buffer = _buffers.get(loop)
+        if buffer is None:
+            buffer = _buffers[loop] = memoryview(bytearray(READ_SIZE))
+        self._buffer = buffer
         peer = transport.get_extra_info("socket")
         if peer is not None and peer.family in (socket.AF_INET, socket.AF_INET6):
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         if self._lingering is not None:
             return
+        data = self._buffer[:nbytes]
         if self._tls is None:
             if self.owner is not None:
-                self.owner.received(data)
+                self.owner.received(bytes(data))
             return
         self._incoming.write(data)
         self._pump()
@@ -257,9 +274,12 @@ class Channel(asyncio.Protocol):
         pieces: list[bytes] = []
         ended = False
         try:
-            while piece := self._tls.read(READ_SIZE):
+            while piece := self._tls.read(RECORD_SIZE):
                 pieces.append(piece)
-            ended = True
+                if not (self._incoming.pending or self._incoming.eof or self._tls.pending()):
+                    break
+            else:
+                ended = True
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError:

@@ -28,11 +28,14 @@ __all__ = ["Redactor", "secrets_in"]
 _BEARER_CLEANED = "earer ⟦".encode()
 _BEARER = Lazy(rb"([Bb]earer +)(?=[\w.~+/-]*\d)([\w.~+/-]{12,}=*)(?![\w=\"])")
 
+_REMEMBERED: Final = 1024
+_REMEMBERED_SIZE: Final = 256
+
 
 class Redactor:
     """Replaces credentials, with one run's key: the same secret has the same reference."""
 
-    __slots__ = ("_arguments", "_heads", "_known", "_references", "_urls")
+    __slots__ = ("_arguments", "_harmless", "_heads", "_known", "_references", "_urls")
 
     def __init__(self, references: References, known: KnownSecrets) -> None:
         self._references = references
@@ -40,6 +43,7 @@ class Redactor:
         self._urls = UrlCleaner(references)
         self._heads = HeadCleaner(references)
         self._arguments = ArgumentCleaner(references)
+        self._harmless: set[str] = set()
 
     @classmethod
     def create(cls, *, key: bytes, secrets: Iterable[str] = ()) -> Self:
@@ -60,10 +64,16 @@ class Redactor:
         return self._text(self._heads.clean(from_wire(raw), start_line=False))
 
     def text(self, text: str) -> str:
-        """Any other text: an error, a reason, a line of a log."""
+        """Any other text: an error, a reason, a line of a log; a host, which comes often."""
+        if text in self._harmless:
+            return text
         encoded = text.encode("utf-8", "surrogateescape")
         cleaned = self._text(from_wire(encoded))
-        return text if cleaned is encoded else cleaned.decode("utf-8", "surrogateescape")
+        if cleaned is not encoded:
+            return cleaned.decode("utf-8", "surrogateescape")
+        if len(text) <= _REMEMBERED_SIZE and len(self._harmless) < _REMEMBERED:
+            self._harmless.add(text)
+        return text
 
     def arguments(self, argv: list[str]) -> list[str]:
         """The arguments of a command."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from rerail.capture.replayed import ReplayRecording
 from rerail.errors import NotOnTape
 from rerail.llm.bodies import read_bodies
-from rerail.llm.steps import steps
+from rerail.llm.numbered import model_calls
 from rerail.llm.turns import Turn, turns
 from rerail.playback.session import ReplaySettings, replay
 from rerail.rewind.files import files_at
@@ -36,8 +36,8 @@ class RewindSettings:
 
 def last_step(tape: Tape) -> int:
     """The number of a tape's last model call; 0 where there is none."""
-    found = steps(exchanges(tape))
-    return max((attempt.step for attempt in found.values()), default=0)
+    found = model_calls(tape, exchanges(tape)).steps.values()
+    return max((step for attempt in found for step in attempt.steps), default=0)
 
 
 def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
@@ -87,4 +87,5 @@ class _Recording:
 def _turns(tape: Tape) -> list[Turn]:
     found = exchanges(tape)
     unreadable: list[Exception] = []
-    return turns(found, steps(found), lambda one: read_bodies(tape, one, damaged=unreadable.append))
+    attempts = model_calls(tape, found).steps
+    return turns(found, attempts, lambda one: read_bodies(tape, one, damaged=unreadable.append))

@@ -6,8 +6,9 @@ how long a piece has waited is read from the times that came with it.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from rerail.tape import form
 from rerail.tape.blobs import BlobKeeper
@@ -21,22 +22,23 @@ _ENOUGH_FOR_A_PART: Final = 256 << 10
 _WORTH_TRYING: Final = 512
 
 
-@dataclass(slots=True)
-class _Body:
+class _Body(Struct):
     number: int
     exchange_id: int
     side: int
     lane: str
     waiting: list[bytes] = field(default_factory=list)
+    came: list[tuple[int, bool]] = field(default_factory=list)
     waiting_size: int = 0
-    since: int = 0
-    chunks: ChunkTable = field(default_factory=ChunkTable)
     parts: int = 0
     size: int = 0
 
 
 class ArrivingBodies:
-    """All bodies that have begun and not ended."""
+    """All bodies that have begun and not ended.
+
+    Of what waits, `came` says when each piece came and whether it continued a chunk.
+    """
 
     def __init__(self, storage: Storage, blobs: BlobKeeper) -> None:
         self._storage = storage
@@ -50,20 +52,25 @@ class ArrivingBodies:
     def begin(self, number: int, exchange_id: int, side: form.Giver, lane: str) -> None:
         self._bodies[number] = _Body(number, exchange_id, form.SIDES.index(side), lane)
 
+    def first(
+        self, number: int, exchange_id: int, side: form.Giver, lane: str, data: bytes, at: int
+    ) -> None:
+        """A body begins with its first piece."""
+        self.begin(number, exchange_id, side, lane)
+        self.add(number, data, at, False)
+
     def add(self, number: int, data: bytes, at: int, continues: bool) -> None:
         """A piece that came at `at` (nanoseconds since the run began)."""
-        self.latest = max(self.latest, at)
-        body = self._bodies[number]
+        if at > self.latest:
+            self.latest = at
+        body, size = self._bodies[number], len(data)
         if not body.waiting:
-            body.since = at
             self._waiting[number] = body
         body.waiting.append(data)
-        body.waiting_size += len(data)
-        body.size += len(data)
-        self._waiting_size += len(data)
-        # What continues a chunk of an earlier part is not in this part's table: see spec/tape.md.
-        if body.chunks.begun or not continues:
-            body.chunks.add(len(data), at, continues=continues)
+        body.came.append((at, continues))
+        body.waiting_size += size
+        body.size += size
+        self._waiting_size += size
         if body.waiting_size >= _ENOUGH_FOR_A_PART:
             self._write_part(body)
 
@@ -104,7 +111,7 @@ class ArrivingBodies:
         """Write what waits as parts: everything, or what came well before the latest piece."""
         everything = everything or self._waiting_size > _WAITING_BYTES
         for body in list(self._waiting.values()):
-            if everything or self.latest - body.since >= _WAIT_NS:
+            if everything or self.latest - body.came[0][0] >= _WAIT_NS:
                 self._write_part(body)
 
     def _content(self, body: _Body) -> bytes:
@@ -120,7 +127,7 @@ class ArrivingBodies:
             body.exchange_id,
             body.side,
             len(content),
-            body.chunks.encoded(),
+            _table(body),
             _part_data(content),
         )
         body.parts += 1
@@ -129,7 +136,17 @@ class ArrivingBodies:
     def _forget_waiting(self, body: _Body) -> None:
         if self._waiting.pop(body.number, None) is not None:
             self._waiting_size -= body.waiting_size
-            body.waiting, body.waiting_size, body.chunks = [], 0, ChunkTable()
+            body.waiting, body.came, body.waiting_size = [], [], 0
+
+
+def _table(body: _Body) -> bytes:
+    """The chunks of what waits. What continues one of an earlier part is not among them."""
+    table = ChunkTable()
+    for piece, (at, continues) in zip(body.waiting, body.came, strict=True):
+        # See spec/tape.md: a part's chunks may be fewer bytes than the part.
+        if table.begun or not continues:
+            table.add(len(piece), at, continues=continues)
+    return table.encoded()
 
 
 def undo_part(size: int, data: bytes) -> bytes:

@@ -6,11 +6,12 @@ in the middle becomes the next piece of the lane's frame. Knows no queue and no 
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
+
 from rerail.tape import form
-from rerail.tape.frames import FrameWriter, compressed
+from rerail.tape.frames import NOTHING, FrameWriter, compressed
 from rerail.tape.likeness import common_head, common_tail
 from rerail.tape.storage import Storage
 
@@ -21,14 +22,18 @@ _DIGESTS_KEPT: Final = 100_000
 _WORTH_COMPARING: Final = 4096
 
 
-@dataclass(slots=True)
-class _Lane:
-    """A growing frame: its number, its blobs, and the last body in it."""
+class _Lane(Struct):
+    """A growing frame: its number, its blobs, and the last body in it.
+
+    `new` are the blobs that are not rows yet, and `middles` what the frame is to get of them.
+    """
 
     number: int
     frame: FrameWriter
-    blobs: list[int]
+    blobs: list[int] = []
     last: bytes = b""
+    new: list[tuple[int, bytes, int, int, int]] = []
+    middles: list[bytes] = []
 
 
 class BlobKeeper:
@@ -42,6 +47,7 @@ class BlobKeeper:
         self._storage = storage
         self._ids = 0
         self._lanes: OrderedDict[str, _Lane] = OrderedDict()
+        self._changed: dict[int, _Lane] = {}
         self._memory = 0
         self._known: OrderedDict[bytes, None] = OrderedDict()
 
@@ -58,6 +64,12 @@ class BlobKeeper:
         else:
             number = self._next_id(digest)
             self._storage.add_blob(number, digest, len(content), number, 0, 0, compressed(content))
+
+    def write(self) -> None:
+        """Make rows of all that was given."""
+        for lane in self._changed.values():
+            self._write(lane)
+        self._changed.clear()
 
     def keep_parts(self, digest: bytes, size: int, body: int) -> None:
         """Say that the content with this digest is what the body's parts hold."""
@@ -80,8 +92,9 @@ class BlobKeeper:
         if lane is None or _is_used_up(lane, len(content) - head - tail):
             lane, head, tail = self._new_lane(name, number, len(content)), 0, 0
         middle = content[head : len(content) - tail]
-        data = lane.frame.piece(middle) if middle else b""
-        self._storage.add_blob(number, digest, len(content), lane.number, head, tail, data)
+        lane.new.append((number, digest, len(content), head, tail))
+        lane.middles.append(middle)
+        self._changed[lane.number] = lane
         self._memory += len(middle) + len(content) - len(lane.last)
         lane.blobs.append(number)
         lane.last = content
@@ -93,17 +106,27 @@ class BlobKeeper:
         if name in self._lanes:
             self._end_lane(name)
         window_log = min(max((2 * size).bit_length(), _SMALLEST_WINDOW_LOG), _LARGEST_WINDOW_LOG)
-        lane = _Lane(number, FrameWriter(window_log), [])
+        lane = _Lane(number, FrameWriter(window_log))
         self._lanes[name] = lane
         self._memory += lane.frame.memory
         return lane
 
     def _end_lane(self, name: str, *, well: bool = False) -> None:
         lane = self._lanes.pop(name)
+        self._write(lane)
+        self._changed.pop(lane.number, None)
         self._memory -= lane.frame.memory + lane.frame.content + len(lane.last)
         data = None if self.in_a_hurry else lane.frame.packed(well=well)
         if data is not None:
             self._storage.pack_blobs(lane.blobs, data)
+
+    def _write(self, lane: _Lane) -> None:
+        middle = b"".join(lane.middles)
+        data = lane.frame.piece(middle, rows=len(lane.new)) if middle else b""
+        for number, digest, size, head, tail in lane.new:
+            self._storage.add_blob(number, digest, size, lane.number, head, tail, data)
+            data = NOTHING if middle else b""
+        lane.new, lane.middles = [], []
 
     def _next_id(self, digest: bytes) -> int:
         self._ids += 1

@@ -7,8 +7,9 @@ Sizes together and times together compress better than turn by turn.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 MERGE_NS: Final = 1_000_000
 """Reads closer together than this are one chunk where the sender's own boundaries are unknown."""
@@ -20,8 +21,7 @@ _TABLE_SIZE: Final = 20 * CHUNKS_MAX
 """Bytes of the longest table: two numbers a chunk, ten bytes each at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True, gc=False):
     """`size` in bytes; `at_ns`: nanoseconds since the run began, in whole microseconds."""
 
     size: int

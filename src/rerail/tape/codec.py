@@ -18,6 +18,9 @@ _DECODER: Final = msgspec.msgpack.Decoder(AnyEvent)
 _PLAIN_DECODER: Final = msgspec.msgpack.Decoder()
 _COMPONENTS: Final = frozenset(get_args(Component))
 _NOT_AN_EVENT: Final = "not an event"
+_MAP_16: Final = 0xDE
+_SHORT_MAP: Final = 0x80
+_IN_A_SHORT_MAP: Final = 16
 
 
 def encode(event: Event, seq: int) -> bytes:
@@ -28,10 +31,20 @@ def encode(event: Event, seq: int) -> bytes:
     """
     numbered = replace(event, seq=seq)
     try:
-        return _ENCODER.encode(numbered)
+        return _shortest(_ENCODER.encode(numbered))
     except UnicodeEncodeError:
         fields = {name: _spelled_out(value) for name, value in asdict(numbered).items()}
-        return _ENCODER.encode(replace(numbered, **fields))
+        return _shortest(_ENCODER.encode(replace(numbered, **fields)))
+
+
+def _shortest(data: bytes) -> bytes:
+    """The encoder takes a long header where a kind has many fields, however few are there.
+
+    So a field that is added to a kind, and has its default, changes no byte of an event.
+    """
+    if data[0] == _MAP_16 and not data[1] and data[2] < _IN_A_SHORT_MAP:
+        return bytes((_SHORT_MAP | data[2],)) + data[3:]
+    return data
 
 
 def decode(data: bytes) -> Event:

@@ -26,6 +26,9 @@ _FRAMES_OPEN: Final = 8
 _PARTS_AT_ONCE: Final = 4
 _ENDS: Final[tuple[Side, ...]] = ("agent", "origin")
 _OF_A_FILE: Final = form.SIDES.index("workspace")
+_ROWS_AHEAD: Final = 16
+_BYTES_AHEAD: Final = 256 << 10
+"""What is fetched of a frame beyond the row that is wanted: most often it is wanted next."""
 
 
 class BlobRow(Struct, frozen=True):
@@ -47,6 +50,9 @@ class BlobRow(Struct, frozen=True):
         return self.size - self.head - self.tail
 
 
+_NOT_ITS_BYTES: Final = "its bytes are not those of its digest"
+
+
 @dataclass(frozen=True, slots=True)
 class PartRow:
     """A part of a body that was arriving, without its data."""
@@ -59,10 +65,14 @@ class PartRow:
 
 @dataclass(slots=True)
 class _OpenFrame:
-    """A frame undone so far: the rows used, and the content of the last of them."""
+    """A frame undone so far: the rows used, and the content of the last of them.
+
+    `fetched` is the number of the last row whose bytes its reader was given.
+    """
 
     reader: FrameReader
     done: int = 0
+    fetched: int = 0
     content: bytes = b""
 
 
@@ -94,17 +104,30 @@ class Evidence:
 
     def pieces(self, digest: bytes, row: BlobRow) -> Iterator[bytes]:
         """The content, piece by piece; raises Damaged before the last piece of an altered one."""
+        if row.frame is not None:
+            yield from self._framed(digest, row)
+            return
         seen, size, held = sha256(), 0, b""
-        for piece in self._raw_pieces(row):
+        for piece in self.parts(row.body) if row.body is not None else ():
             seen.update(piece)
             size += len(piece)
             if held:
                 yield held
             held = piece
         if size != row.size or seen.digest() != digest:
-            raise Damaged("its bytes are not those of its digest")
+            raise Damaged(_NOT_ITS_BYTES)
         if held:
             yield held
+
+    def _framed(self, digest: bytes, row: BlobRow) -> tuple[bytes, ...]:
+        """A content that is in a frame, whole; nothing where it is empty."""
+        try:
+            content = self._from_frame(row)
+        except FrameError:
+            content = self._from_frame_anew(row)
+        if len(content) != row.size or sha256(content).digest() != digest:
+            raise Damaged(_NOT_ITS_BYTES)
+        return (content,) if content else ()
 
     def parts(self, body: int) -> Iterator[bytes]:
         """The content of a body's parts, in order. Raises Damaged where one is missing or torn."""
@@ -146,17 +169,10 @@ class Evidence:
                 if row.frame is not None:
                     self._in_frame.setdefault(row.frame, []).append(row)
 
-    def _raw_pieces(self, row: BlobRow) -> Iterator[bytes]:
-        if row.body is not None:
-            yield from self.parts(row.body)
-        elif row.frame is not None:
-            try:
-                yield self._from_frame(row.frame, row)
-            except FrameError:
-                yield self._from_frame_anew(row.frame, row)
-
-    def _from_frame(self, number: int, row: BlobRow) -> bytes:
+    def _from_frame(self, row: BlobRow) -> bytes:
         """Undo the frame up to this row, going on from where it was undone last if possible."""
+        number = row.frame
+        assert number is not None
         rows = self._in_frame[number]
         place = bisect_right(rows, row.id, key=_number)
         if place > form.BLOBS_PER_FRAME:
@@ -165,8 +181,11 @@ class Evidence:
         if frame is None or frame.done >= place:
             frame = _OpenFrame(FrameReader())
         wanted = rows[frame.done : place]
-        for data in self._data(number, wanted[0].id, row.id):
-            frame.reader.give(data)
+        if frame.fetched < row.id:
+            first = max(frame.fetched + 1, wanted[0].id)
+            frame.fetched = _last_ahead(rows, place)
+            for data in self._data(number, first, frame.fetched):
+                frame.reader.give(data)
         for step in wanted:
             frame.content = _put_together(frame.content, step, frame.reader)
             frame.done += 1
@@ -175,10 +194,10 @@ class Evidence:
             self._open.popitem(last=False)
         return frame.content
 
-    def _from_frame_anew(self, number: int, row: BlobRow) -> bytes:
+    def _from_frame_anew(self, row: BlobRow) -> bytes:
         """A frame is packed when it ends, under the eyes of who reads a tape being written."""
         try:
-            return self._from_frame(number, row)
+            return self._from_frame(row)
         except FrameError as error:
             raise Damaged(str(error)) from error
 
@@ -192,6 +211,17 @@ class Evidence:
 
 
 _number = attrgetter("id")
+
+
+def _last_ahead(rows: list[BlobRow], place: int) -> int:
+    """The number of the last row to fetch where the first `place` are wanted."""
+    size = 0
+    for row in rows[place : place + _ROWS_AHEAD]:
+        size += row.middle
+        if size > _BYTES_AHEAD:
+            break
+        place += 1
+    return rows[place - 1].id
 
 
 def joined_chunks(parts: list[PartRow]) -> list[Chunk]:

@@ -20,6 +20,12 @@ _PACKED_AT_MOST: Final = 4 << 20
 
 _PACKED_WELL_AT_MOST: Final = 256 << 10
 
+NOTHING: Final = bytes(3)
+"""An empty block (RFC 8878 section 3.1.1.2): for a row whose content is in the row before it.
+
+With no bytes at all from that row, a decompressor would not give what it still holds.
+"""
+
 Level = Literal["fast", "growing", "packed", "packed better", "packed well"]
 _LEVELS: Final[dict[Level, int]] = {
     "fast": 1,
@@ -40,7 +46,7 @@ class FrameWriter:
     `memory` is about how many bytes it takes beside the content that it keeps.
     """
 
-    __slots__ = ("_contents", "_stream", "_written", "content", "memory", "pieces", "window")
+    __slots__ = ("_contents", "_stream", "_written", "content", "memory", "rows", "window")
 
     def __init__(self, window_log: int) -> None:
         table_log = min(window_log - 2, _LARGEST_TABLE_LOG)
@@ -56,12 +62,12 @@ class FrameWriter:
         self._stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
         self._contents: list[bytes] = []
         self._written = 0
-        self.pieces = 0
+        self.rows = 0
         self.content = 0
 
-    def piece(self, content: bytes) -> bytes:
-        """The next piece: `content`, compressed against all content before it."""
-        self.pieces += 1
+    def piece(self, content: bytes, *, rows: int = 1) -> bytes:
+        """The next piece: `content`, that of so many rows, compressed against all before it."""
+        self.rows += rows
         self.content += len(content)
         if self.content > _PACKED_AT_MOST:
             self._contents.clear()
@@ -78,7 +84,7 @@ class FrameWriter:
         `well` takes more time and gives a twentieth less. The best level is for small frames: it is
         very slow where long stretches repeat.
         """
-        if self.pieces < 2 or not self._contents:
+        if self.rows < 2 or not self._contents:
             return None
         level: Level = "packed"
         if well:

@@ -69,9 +69,11 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     `environment` holds only the variables that were named (`-e NAME`). `capture` says, for each
     kind of traffic, whether it could be captured here and what could not be ("http": "proxy
     variables", "clock": "no: …"). `facts` are facts about the machine that agents put into prompts
-    (work path, home, user, host name, kernel release, time zone), left out with `--no-facts`.
+    (work path, home, user, host name, kernel release, date and time zone, git's commit and branch),
+    left out with `--no-facts`.
     `witness` tells the user who recorded it, on this machine, from anybody else
-    (`rerail.tape.witness`).
+    (`rerail.tape.witness`). `seed` is what the probes derived pseudo-random values from; empty
+    where none were derived.
     """
 
     run_id: str
@@ -84,6 +86,7 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     facts: dict[str, str] = {}
     parent: Parent | None = None
     witness: bytes = b""
+    seed: bytes = b""
 
 
 class RunEnded(Event, frozen=True, kw_only=True, tag="run.ended"):
@@ -127,6 +130,19 @@ class ProcessEnded(Event, frozen=True, kw_only=True, tag="process.ended"):
     process_id: int
     status: int
     signal: int = 0
+
+
+class ProbeLog(Event, frozen=True, kw_only=True, tag="probe.log"):
+    """What the probe in one process wrote since the last such event: times and entropy handed out.
+
+    `content` is the digest of its lines. Joined in order, they are the log of that process. `drawn`
+    of them hold random bytes that may have become keys.
+    """
+
+    process_id: int
+    content: bytes
+    size: int
+    drawn: int = 0
 
 
 class ConnectionFailed(Event, frozen=True, kw_only=True, tag="connection.failed"):
@@ -315,7 +331,7 @@ class UnknownEvent(Event, frozen=True, kw_only=True, tag="unknown"):
 
 
 AnyEvent = (
-    RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessEnded
+    RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessEnded | ProbeLog
     | ConnectionFailed | HttpRequest | HttpRequestBody | HttpRequestEdited | HttpReplyHead
     | HttpReplyBody | HttpFailed
     | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed | WorkspaceSnapshot

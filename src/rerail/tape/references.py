@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import fields
 
-from rerail.tape.records import Body, Event, HttpRequest, WorkspaceSnapshot, WsMessage
+from rerail.tape.records import Body, Event, HttpRequest, ProbeLog, WorkspaceSnapshot, WsMessage
 from rerail.tape.trees import decode_tree
 
 
@@ -19,7 +19,7 @@ class Reference:
 
 def contents_of(event: Event) -> list[Reference]:
     """All contents that an event names; those that a tree names in its turn are not among them."""
-    if isinstance(event, WsMessage):
+    if isinstance(event, WsMessage | ProbeLog):
         return [Reference(event.content, event.size, None)]
     if isinstance(event, WorkspaceSnapshot):
         return [Reference(event.tree, event.tree_size, None)]

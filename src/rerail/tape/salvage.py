@@ -86,6 +86,7 @@ class Salvage:
                 return stretch.data
             self._copy(stretch.data, event)
             if self.events % _EVENTS_A_COMMIT == 0:
+                self._keeper.write()
                 self._storage.commit()
                 self._storage.begin()
         if self._last is not None:

@@ -26,18 +26,19 @@ TICK_SECONDS: Final = 0.05
 """How long an event that is not urgent waits for company, at most."""
 
 _PAUSE_SECONDS: Final = 0.002
+_LONG_PAUSE_SECONDS: Final = 0.006
 _BATCH_ITEMS: Final = 500
-_MANY_ITEMS: Final = 200
 _BATCH_BYTES: Final = 4 << 20
+_MANY_EVENTS: Final = 12
+"""More come at once only under a load that no agent makes: then commits wait a little longer for
+each other, and frames are not packed."""
+
 _SLICE: Final = 256 << 10
 _EVENT_COST: Final = 2048
 _PIECE_COST: Final = 256
 """Bytes of memory that an event, and a piece of a body besides its content, takes in the queue."""
 
 _ITEMS_A_TURN: Final = 10
-# On one processor with this thread, a loop that has become ready would else wait for the end of the
-# thread's time slice (3 ms at p99; with this 0.6 ms): being let into the interpreter is not enough.
-_let_others_run: Final = getattr(os, "sched_yield", lambda: None)
 
 _Work = tuple[int, Callable[..., object], tuple[Any, ...]]
 """A cost in bytes, what to call in the thread, and with what."""
@@ -57,10 +58,12 @@ class TapeWriter:
         self._guard = threading.Lock()
         self._queue: deque[_Work] = deque()
         self._something = threading.Event()
+        self._woken = False
         self._now = threading.Event()
         self._no_pause = threading.Event()
         self._waiters: list[threading.Event] = []
         self._seq = 0
+        self._seq_taken = 0
         self._bodies = 0
         self._given = 0
         self._kept = 0
@@ -99,8 +102,9 @@ class TapeWriter:
         with self._guard:
             self._seq += 1
             seq = self._seq
-            self._put(_EVENT_COST, self._keeper.event, (event, seq))
-        self._wake(urgent=urgent)
+            self._put((_EVENT_COST, self._keeper.event, (event, seq)))
+        if urgent and not self._now.is_set():
+            self._now.set()
         return seq
 
     def body(
@@ -128,10 +132,9 @@ class TapeWriter:
         """Wait until everything given so far is committed. Raises TapeWriteFailed."""
         done = threading.Event()
         with self._guard:
-            queued = self._put(0, self._promise, (done,))
+            queued = self._put((0, self._promise, (done,)))
         if queued:
-            self._no_pause.set()
-            self._wake(urgent=True)
+            self._hurry()
             done.wait()
         if self.failed is not None:
             raise self.failed
@@ -143,8 +146,8 @@ class TapeWriter:
         """
         with self._guard:
             self._closing = True
-        self._no_pause.set()
-        self._wake(urgent=True)
+        self._hurry()
+        self._something.set()
         self._thread.join()
         if self.failed is not None:
             raise self.failed
@@ -160,21 +163,21 @@ class TapeWriter:
     def _give(self, cost: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> None:
         """Queue work for the thread; `cost` in bytes."""
         with self._guard:
-            self._put(cost, work, arguments)
-        self._wake(urgent=False)
+            self._put((cost, work, arguments))
 
-    def _put(self, cost: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> bool:
+    def _put(self, work: _Work) -> bool:
         if self.failed is not None or self._closing:
             return False
-        self._given += cost
-        self._queue.append((cost, work, arguments))
+        self._given += work[0]
+        self._queue.append(work)
+        if not self._woken:
+            self._woken = True
+            self._something.set()
         return True
 
-    def _wake(self, *, urgent: bool) -> None:
-        if urgent and not self._now.is_set():
-            self._now.set()
-        if not self._something.is_set():
-            self._something.set()
+    def _hurry(self) -> None:
+        self._no_pause.set()
+        self._now.set()
 
     # From here on: the writer's thread.
 
@@ -185,8 +188,10 @@ class TapeWriter:
                 hurried = self._now.wait(TICK_SECONDS)
                 self._something.clear()
                 self._now.clear()
+                self._woken = False
                 self._commit_all(with_waiting=not hurried)
-                self._no_pause.wait(_PAUSE_SECONDS)
+                hurry = self._keeper.blobs.in_a_hurry
+                self._no_pause.wait(_LONG_PAUSE_SECONDS if hurry else _PAUSE_SECONDS)
                 self._no_pause.clear()
             self._finish()
         except Exception as error:  # the edge of the thread: whatever it is must reach the recorder
@@ -194,11 +199,14 @@ class TapeWriter:
 
     def _commit_all(self, *, with_waiting: bool) -> None:
         """Bring the queue to the disk in transactions of a bounded size."""
+        new, self._seq_taken = self._seq - self._seq_taken, self._seq
+        self._keeper.blobs.in_a_hurry = new > _MANY_EVENTS
         more = True
         while more:
             self._storage.begin()
             cost, more = self._work_through()
             self._keeper.bodies.write_waiting(everything=with_waiting and not more)
+            self._keeper.write()
             self._storage.commit()
             self._kept += cost
             while self._waiters:
@@ -207,14 +215,14 @@ class TapeWriter:
     def _work_through(self) -> tuple[int, bool]:
         """One batch; returns its cost in bytes and whether it left something in the queue."""
         queue, total = self._queue, 0
-        self._keeper.blobs.in_a_hurry = len(queue) > _MANY_ITEMS
+        let_others_run = _on_one_processor() and getattr(os, "sched_yield", None)
         for count in range(_BATCH_ITEMS):
             if not queue:
                 return total, False
             cost, work, arguments = queue.popleft()
             work(*arguments)
-            if count % _ITEMS_A_TURN == 0:
-                _let_others_run()
+            if let_others_run and count % _ITEMS_A_TURN == 0:
+                let_others_run()
             total += cost
             if total >= _BATCH_BYTES:
                 break
@@ -248,6 +256,15 @@ class TapeWriter:
             self._on_failure(self.failed)
 
 
+def _on_one_processor() -> bool:
+    """Whether the event loop shares our processor.
+
+    Then a loop that has become ready would wait for the end of this thread's time slice (3 ms at
+    p99; 0.6 ms where the thread gives way): being let into the interpreter is not enough.
+    """
+    return not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) == 1
+
+
 class BodyWriter:
     """One body on its way to the tape. For one thread at a time."""
 
@@ -267,9 +284,8 @@ class BodyWriter:
         self._give = tape._give
         self._bodies = tape._keeper.bodies
         self._number = number
-        self._origin = (exchange_id, side, lane)
+        self._origin = (number, exchange_id, side, lane)
         self._exact = exact
-        self._hash = sha256()
         self._chunks = ChunkTable()
 
     def write(self, data: CleanBytes, *, at: int, continues: bool = False) -> None:
@@ -278,19 +294,27 @@ class BodyWriter:
         `at` is nanoseconds since the run began. `continues`: these bytes belong to the chunk that
         the last call began (a sender's chunk that came in several reads).
         """
+        if len(data) <= _SLICE:
+            if data:
+                self._write_slice(data, at, continues)
+            return
         for start in range(0, len(data), _SLICE):
-            piece = data if len(data) <= _SLICE else data[start : start + _SLICE]
-            joined = start > 0 or continues or (not self._exact and self._chunks.merges(at))
-            self._write_slice(piece, at, continues=joined and self._chunks.begun)
+            self._write_slice(data[start : start + _SLICE], at, start > 0 or continues)
 
-    def _write_slice(self, data: bytes, at: int, *, continues: bool) -> None:
+    def _write_slice(self, data: bytes, at: int, continues: bool) -> None:
+        size = len(data)
+        cost = size + _PIECE_COST
         if not self.size:
-            self._give(0, self._bodies.begin, (self._number, *self._origin))
-        self.size += len(data)
-        self._hash.update(data)
-        self._chunks.add(len(data), at, continues=continues)
-        cost = len(data) + _PIECE_COST
-        self._give(cost, self._bodies.add, (self._number, data, at, continues))
+            self._hash = sha256(data)
+            self._give(cost, self._bodies.first, (*self._origin, data, at))
+            continues = False
+        else:
+            self._hash.update(data)
+            if not continues and not self._exact:
+                continues = self._chunks.merges(at)
+            self._give(cost, self._bodies.add, (self._number, data, at, continues))
+        self._chunks.add(size, at, continues=continues)
+        self.size += size
 
     def finish(
         self, *, framing: Framing, chunk_lines: bytes = b"", trailers: bytes = b""

@@ -77,6 +77,8 @@ def _rebuilt(
     first, newline, section = head.raw.partition(b"\n")
     ending = b"\r\n" if first.endswith(b"\r") else newline
     added = b"%b: %b%b" % (*extra, ending) if extra else b""
-    raw = start + ending + added + _lines_of(dropped).sub(b"", section)
     headers = [pair for pair in head.headers if pair[0].lower() not in dropped]
+    if len(headers) < len(head.headers):
+        section = _lines_of(dropped).sub(b"", section)
+    raw = start + ending + added + section
     return Head(raw, start, (extra, *headers) if extra else tuple(headers))

@@ -8,6 +8,7 @@ bytes as they are. It understands just enough to find where a message ends.
 
 import re
 from collections import deque
+from functools import lru_cache
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ Framing = Literal["none", "length", "chunked", "close"]
 HEAD_LIMIT: Final = 1 << 18
 LINE_LIMIT: Final = 1 << 14
 TRAILER_LIMIT: Final = 1 << 16
+_SHORT: Final = 256
 _CHUNK_SIZE: Final = re.compile(rb"[0-9A-Fa-f]{1,16}")
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
 
@@ -35,14 +37,16 @@ class Head(Struct, frozen=True):
 
     def get(self, name: bytes) -> bytes | None:
         """The first value of a header; `name` in lower case."""
+        size = len(name)
         for key, value in self.headers:
-            if key.lower() == name:
+            if len(key) == size and key.lower() == name:
                 return value
         return None
 
     def get_all(self, name: bytes) -> list[bytes]:
         """All values of a header, in order; `name` in lower case."""
-        return [value for key, value in self.headers if key.lower() == name]
+        size = len(name)
+        return [value for key, value in self.headers if len(key) == size and key.lower() == name]
 
     def has_token(self, name: bytes, token: bytes) -> bool:
         """Whether a comma-separated header names this token (both in lower case)."""
@@ -115,15 +119,20 @@ def parse_head(raw: bytes) -> Head:
     if b"\n " in raw or b"\n\t" in raw:
         # RFC 9112 section 5.2: obs-fold is replaced by a space.
         text = _FOLD.sub(b" ", raw)
-    lines = text.replace(b"\r\n", b"\n").split(b"\n")
-    fields = [line.partition(b":") for line in lines[1:] if line]
+    start, *lines = text.replace(b"\r\n", b"\n").split(b"\n")
+    fields = [line.partition(b":") for line in lines if line]
     headers = tuple([(name.strip(b" \t"), value.strip(b" \t")) for name, _, value in fields])
-    return Head(raw, lines[0], headers)
+    return Head(raw, start, headers)
 
 
 def request_line(head: Head) -> RequestLine:
     """Split a request line; a target with spaces in it stays whole."""
-    method, _, rest = head.start.partition(b" ")
+    start = head.start
+    return _short_request_line(start) if len(start) <= _SHORT else _request_line(start)
+
+
+def _request_line(start: bytes) -> RequestLine:
+    method, _, rest = start.partition(b" ")
     target, space, version = rest.rpartition(b" ")
     if not space or not version.startswith(b"HTTP/"):
         return RequestLine(method, rest.strip(), b"")
@@ -132,9 +141,19 @@ def request_line(head: Head) -> RequestLine:
 
 def status_line(head: Head) -> StatusLine:
     """Split a status line; the reason phrase may be empty or missing."""
-    version, _, rest = head.start.partition(b" ")
+    start = head.start
+    return _short_status_line(start) if len(start) <= _SHORT else _status_line(start)
+
+
+def _status_line(start: bytes) -> StatusLine:
+    version, _, rest = start.partition(b" ")
     code, _, reason = rest.lstrip(b" ").partition(b" ")
     return StatusLine(version, int(code) if code.isdigit() and len(code) < 5 else 0, reason)
+
+
+# The same few lines come again and again, and each is asked for several times.
+_short_request_line = lru_cache(maxsize=256)(_request_line)
+_short_status_line = lru_cache(maxsize=64)(_status_line)
 
 
 def content_length(head: Head) -> int | None:
@@ -145,17 +164,22 @@ def content_length(head: Head) -> int | None:
     values = head.get_all(b"content-length")
     if not values:
         return None
-    value, *others = {part.strip() for value in values for part in value.split(b",")}
-    return int(value) if not others and value.isdigit() and len(value) < 19 else -1
+    value = values[0].strip()
+    if len(values) > 1 or b"," in value:
+        value, *others = {part.strip() for value in values for part in value.split(b",")}
+        if others:
+            return -1
+    return int(value) if value.isdigit() and len(value) < 19 else -1
 
 
 def head_end(data: bytes, start: int = 0) -> int:
     """Where the first head in `data` ends, its empty line included; -1 while it is not complete."""
     strict = data.find(b"\n\r\n", start)
-    bare = data.find(b"\n\n", start)
-    if bare < 0 or 0 <= strict < bare:
-        return strict + 3 if strict >= 0 else -1
-    return bare + 2
+    # What follows a head may be long: only what comes before its end is searched again.
+    bare = data.find(b"\n\n", start, strict if strict >= 0 else len(data))
+    if bare >= 0:
+        return bare + 2
+    return strict + 3 if strict >= 0 else -1
 
 
 class Scanner:

@@ -1,16 +1,20 @@
 /**
- * Loaded by every Node an agent starts: each TCP connection goes to the recorder.
+ * Loaded by every Node an agent starts: each TCP connection goes to the recorder, and what the
+ * clock and chance give comes from it (`values.cjs`).
  *
  * Clients that read no proxy variables (fetch, http and https before Node 24, agents of their own)
  * all end in `net.Socket.prototype.connect`. The connection is made to the recorder instead, and the
  * first bytes on it are a CONNECT request that asks for no answer: whatever the client writes after
- * it, TLS or not, is meant for the origin. Needs nothing but Node 10 or newer.
+ * it, TLS or not, is meant for the origin. Needs nothing but Node 10 or newer, and no file beside it:
+ * Node's permission model lets it read this one alone.
  */
 "use strict";
 
+const { Buffer } = require("buffer");
 const fs = require("fs");
 const net = require("net");
 
+const run = joinRun(process.env.RERAIL_RUN);
 const recorder = recorderFrom(process.env.RERAIL_PROXY);
 const ownPorts = new Set();
 
@@ -26,19 +30,39 @@ if (recorder) {
   };
 }
 
+/** A folder that cannot be used, or a Node too old for it, leaves the agent its own clock. */
+function joinRun(folder) {
+  if (!folder) return null;
+  try {
+    return require("./values.cjs").join(folder);
+  } catch {
+    return null;
+  } finally {
+    for (const name of Object.keys(require.cache)) {
+      if (name.startsWith(__dirname)) delete require.cache[name];
+    }
+  }
+}
+
 function recorderFrom(text) {
   if (!text) return null;
   try {
     const url = new URL(text);
-    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
     return {
       host: url.hostname,
       port: Number(url.port || 80),
-      authorization: Buffer.from(pair).toString("base64"),
+      user: decodeURIComponent(url.username),
+      token: decodeURIComponent(url.password),
     };
   } catch {
     return null;
   }
+}
+
+/** Whose traffic this is. */
+function authorization() {
+  const user = run ? run.label(recorder.user) : recorder.user;
+  return Buffer.from(`${user}:${recorder.token}`).toString("base64");
 }
 
 function connectThrough(socket, connect, given) {
@@ -104,7 +128,7 @@ function greet(descriptor, options) {
   const lines = [
     `CONNECT ${target} HTTP/1.1`,
     `Host: ${target}`,
-    `Proxy-Authorization: Basic ${recorder.authorization}`,
+    `Proxy-Authorization: Basic ${authorization()}`,
     "Rerail-Answer: none",
   ];
   try {

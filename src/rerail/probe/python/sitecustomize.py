@@ -1,7 +1,8 @@
-"""Loaded by every Python an agent starts: clients deaf to proxy variables find the recorder.
+"""Loaded by every Python an agent starts: it joins the run, and its clients find the recorder.
 
-Imports nothing that Python has not loaded already: a client is changed when it is itself imported.
-Any Python from 2.7 on may be pointed here and must be able to read this file.
+Imports nothing that Python has not loaded already: a module is changed when it is itself imported.
+Any Python from 2.7 on may be pointed here and must be able to read this file; the modules beside it
+(`_rerail_*`) are for 3.8 and later.
 """
 
 import os
@@ -9,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - for the comments that are types
+    from typing import Any, Callable, Dict  # noqa: F401 - for the comments that are types
 
 
 def _aiohttp_finds_the_recorder(module):
@@ -33,16 +34,30 @@ def _aiohttp_finds_the_recorder(module):
     session._request = _request
 
 
-_HOOKS = {"aiohttp.client": _aiohttp_finds_the_recorder}
+_HOOKS = {"aiohttp.client": _aiohttp_finds_the_recorder}  # type: Dict[str, Callable[[Any], None]]
+
+
+_FOLDER = os.path.dirname(__file__)
 
 
 class _AfterImport:
-    """Finds no module itself: calls the hook of a module once the other finders have loaded it."""
+    """Calls the hook of a module once the other finders have loaded it; finds only our own.
+
+    A hook that `comes_before` is called with the name, before anybody loads the module.
+    """
 
     def find_spec(self, name, path=None, target=None):
         # type: (str, Any, Any) -> Any
+        if name.startswith("_rerail_"):
+            from _frozen_importlib_external import PathFinder
+
+            return PathFinder.find_spec(name, [_FOLDER])
         hook = _HOOKS.get(name)
         if hook is None:
+            return None
+        if getattr(hook, "comes_before", False):
+            del _HOOKS[name]
+            hook(name)
             return None
         others = [finder for finder in sys.meta_path if finder is not self]
         specs = (other.find_spec(name, path, target) for other in others)
@@ -70,11 +85,25 @@ def _call(hook, module):
         sys.stderr.write("rerail: %s is not recorded: %s\n" % (module.__name__, error))
 
 
+def _join_the_run():
+    # type: () -> None
+    """Whatever goes wrong with it, the agent goes on."""
+    if sys.version_info < (3, 8) or not os.environ.get("RERAIL_RUN"):
+        return
+    try:
+        from _rerail_start import start
+
+        start(_HOOKS)
+    except Exception as error:
+        sys.stderr.write("rerail: clock and random are left as they are: %r\n" % error)
+
+
 def _install():
     # type: () -> None
     if sys.version_info < (3, 4):
         return
     sys.meta_path.insert(0, _AfterImport())
+    _join_the_run()
     for name, hook in _HOOKS.items():
         if name in sys.modules:
             _call(hook, sys.modules[name])
@@ -83,7 +112,7 @@ def _install():
 def _run_the_shadowed_one():
     # type: () -> None
     """Debian and others have a sitecustomize of their own, which this one hides."""
-    folder = os.path.dirname(__file__)
+    folder = _FOLDER
     ours = sys.modules.pop(__name__)
     sys.modules["_rerail_probe"] = ours
     sys.path[:] = [entry for entry in sys.path if entry != folder]

@@ -1,0 +1,121 @@
+"""What probes tell a recording: their logs come onto the tape, and they are told which turn it is.
+
+A turn is a model call whose request has wholly come. The page moves on before a byte of its reply
+can reach the agent, since both happen on the event loop, in this order.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from rerail.capture.recorder import Recorder
+from rerail.launch.run_folder import RunFolder
+from rerail.probe.log import Hello, hello_line, read_hello, read_missing
+from rerail.proxy.handler import Route
+from rerail.tape.records import ProbeLog, ProcessStarted
+from rerail.wire.http1 import Head
+
+if TYPE_CHECKING:
+    from rerail.capture.unheard import Unheard
+
+COMMAND: Final = 1
+
+
+class Turns:
+    """Counts the turns of a recording, and has what was written in each brought to the tape."""
+
+    def __init__(self, recorder: Recorder, folder: RunFolder) -> None:
+        self._logs = ProbeLogs(recorder)
+        self._folder = folder
+        self._missing = recorder.missing
+        self._unheard: Unheard | None = None
+
+    def posted(self, route: Route, head: Head) -> None:
+        """A POST is complete: where it asks a model, a new turn of its process begins."""
+        from rerail.llm.calls import posted_call  # its table takes a while to be made
+
+        if posted_call(route.host, head) is not None:
+            self._begin(route.process_id)
+
+    def said(self, route: Route, head: Head, message: bytes) -> None:
+        """A text of the agent on a WebSocket; `head` is that of the upgrade."""
+        from rerail.llm.calls import is_turn, session_api
+
+        if is_turn(session_api(route.host, head), message):
+            self._begin(route.process_id)
+
+    def _begin(self, process_id: int) -> None:
+        self._folder.turn_begins(process_id)
+        self.keep_news()
+        self._look_around()
+
+    def keep_news(self) -> None:
+        """Bring what has been written since the last time onto the tape."""
+        for number, lines in self._folder.news():
+            self._logs.keep(number, lines)
+
+    def _look_around(self) -> None:
+        from rerail.capture.unheard import Unheard
+
+        settings = self._folder.settings
+        if settings.clock or settings.random:
+            self._unheard = self._unheard or Unheard(self._missing)
+            self._unheard.look(self._logs.numbers)
+
+
+class ProbeLogs:
+    """Brings the logs of a run's processes to its tape. `numbers` are theirs by pid."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self.numbers: dict[int, int] = {}
+
+    def keep(self, number: int, lines: bytes) -> None:
+        """Bring these lines of a process onto the tape."""
+        recorder = self._recorder
+        kept = [self._kept(number, line) for line in lines.splitlines(keepends=True)]
+        content = recorder.redactor.body(b"".join(kept))
+        if not content:
+            return
+        digest = recorder.writer.blob(content, lane=f"probe {number}")
+        size, drawn = len(content), content.count(b"\nr\t") + content.startswith(b"r\t")
+        recorder.emit(
+            lambda at, wall: ProbeLog(
+                at=at, wall=wall, process_id=number, content=digest, size=size, drawn=drawn
+            )
+        )
+
+    def _kept(self, number: int, line: bytes) -> bytes:
+        """A line as it is kept; what becomes an event of its own is not kept twice."""
+        if line.startswith((b"t\t", b"r\t")):
+            return line
+        if (missing := read_missing(line)) is not None:
+            self._recorder.missing(*missing, number)
+            return b""
+        if (hello := read_hello(line)) is not None:
+            return hello_line(self._said_hello(number, hello))
+        text = line.decode("utf-8", "surrogateescape")
+        return self._recorder.redactor.text(text).encode("utf-8", "surrogateescape")
+
+    def _said_hello(self, number: int, hello: Hello) -> Hello:
+        redactor = self._recorder.redactor
+        self.numbers[hello.pid] = number
+        if number != COMMAND:
+            self._recorder.emit(
+                lambda at, wall: ProcessStarted(
+                    at=at,
+                    wall=wall,
+                    component="agent",
+                    process_id=number,
+                    argv=hello.argv,
+                    cwd=hello.cwd,
+                    pid=hello.pid,
+                    parent_process_id=self.numbers.get(hello.ppid, 0),
+                )
+            )
+        return replace(
+            hello,
+            argv=redactor.arguments(hello.argv),
+            cwd=redactor.text(hello.cwd),
+            executable=redactor.text(hello.executable),
+        )

@@ -1,0 +1,228 @@
+"""The private folder through which the recorder and the probes of one run talk.
+
+The recorder writes a page that probes read (which turn it is, what the clock is to say); a probe
+writes a log that the recorder reads. Knows the form of both and the meaning of neither.
+"""
+
+import fcntl
+import os
+import secrets
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Literal, Self
+
+import msgspec
+from msgspec import Struct
+
+from rerail.errors import UsageProblem
+
+VARIABLE: Final = "RERAIL_RUN"
+"""The environment variable that tells a probe where the folder is."""
+
+HEAD_SIZE: Final = 64
+SLOTS: Final = 4096
+PAGE_SIZE: Final = HEAD_SIZE + 8 * SLOTS
+PAGE_VERSION: Final = 1
+REAL_CLOCK: Final = 1
+"""A flag of the page: from now on a probe hands out the system's own time."""
+
+_PAGE: Final = struct.Struct("<QQQqqqQ")
+_PREFIX: Final = "rerail-run-"
+_PLACES: Final = ("/tmp", "/dev/shm")  # noqa: S108 - a folder of our own is made there
+_WHOLE_READ: Final = 1 << 20
+_SOCKET_ROOM: Final = 70
+"""Bytes of a path below which a unix socket in the folder can still be named (sun_path is 108)."""
+
+
+class ProbeSettings(Struct, frozen=True, kw_only=True):
+    """What probes are to do. `seed` is 32 bytes in hexadecimal; `log`: whether what they hand out
+    is to be written down."""
+
+    mode: Literal["record", "replay"]
+    seed: str
+    log: bool = True
+    clock: bool = True
+    random: bool = True
+    children: bool = True
+
+    @property
+    def hash_seed(self) -> int | None:
+        """For PYTHONHASHSEED, so that sets have the same order; None where random is left out."""
+        if not self.random:
+            return None
+        return int.from_bytes(sha256(f"hash {self.seed}".encode()).digest()[:4], "big") or 1
+
+
+class Page(Struct):
+    """What stands on the page. Times are nanoseconds: `wall_*` since 1970, `mono_base` of
+    CLOCK_MONOTONIC. `wall_limit` is 0 where there is none."""
+
+    turn: int = 0
+    wall_base: int = 0
+    mono_base: int = 0
+    wall_limit: int = 0
+    flags: int = 0
+
+
+class RunFolder:
+    """The folder of one run, readable by its owner alone. `remove` it, or use it in `with`."""
+
+    def __init__(self, path: Path, settings: ProbeSettings) -> None:
+        self.path = path
+        self.settings = settings
+        self.page = Page()
+        self._page = os.open(path / "page", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Held as long as we live: a folder whose page nobody holds was left by a killed recorder.
+        fcntl.flock(self._page, fcntl.LOCK_EX)
+        self._count = 0
+        self._turns: dict[int, int] = {}
+        self._logs: dict[int, _Log] = {}
+        os.ftruncate(self._page, PAGE_SIZE)
+        self.publish()
+
+    @classmethod
+    def make(cls, settings: ProbeSettings) -> Self:
+        """Make one where temporary files go, or in `/tmp` where that is too long for a socket.
+
+        Raises `UsageProblem` where none can be made.
+        """
+        path = _new_folder()
+        for name in ("p", "k", "v"):
+            (path / name).mkdir(mode=0o700)
+        (path / "settings.json").write_bytes(msgspec.json.encode(settings))
+        return cls(path, settings)
+
+    @property
+    def channel(self) -> Path:
+        """Where the recorder's unix socket for probes is, once somebody listens there."""
+        return self.path / "channel"
+
+    def turn_begins(self, process_id: int) -> None:
+        """A model call came from this process, or from nobody known (0)."""
+        turns = self._turns[process_id] = self._turns.get(process_id, 0) + 1
+        if process_id < SLOTS:
+            os.pwrite(self._page, turns.to_bytes(8, "little"), HEAD_SIZE + 8 * process_id)
+        self.page.turn += 1
+        self.publish()
+
+    def publish(self) -> None:
+        """Show the page as it is now. Its counter is odd while the rest is being written."""
+        page = self.page
+        self._count += 2
+        os.pwrite(self._page, (self._count - 1).to_bytes(8, "little"), 8)
+        fields = (page.turn, page.wall_base, page.mono_base, page.wall_limit, page.flags)
+        shown = _PAGE.pack(PAGE_VERSION, self._count - 1, *fields)
+        os.pwrite(self._page, shown, 0)
+        os.pwrite(self._page, self._count.to_bytes(8, "little"), 8)
+
+    def give_back(self, logs: Mapping[str, bytes]) -> None:
+        """Before a replay: the recorded log of each process, by its key and number there."""
+        for key, content in logs.items():
+            (self.path / "v" / key).write_bytes(content)
+
+    def news(self) -> Iterator[tuple[int, bytes]]:
+        """What probes have written since the last call: (process, whole lines)."""
+        with os.scandir(self.path / "p") as entries:
+            numbers = [int(name) for entry in entries if (name := entry.name[:-4]).isdigit()]
+        for number in sorted(numbers):
+            log = self._logs.get(number)
+            if log is None:
+                log = self._logs[number] = _Log(self.path / "p" / f"{number}.log")
+            if lines := log.news():
+                yield number, lines
+
+    def remove(self) -> None:
+        """Take the folder away. A probe that goes on finds nothing, and is silent."""
+        if self._page >= 0:
+            os.close(self._page)
+            self._page = -1
+        for log in self._logs.values():
+            log.close()
+        _remove(self.path)
+        _remove_what_was_left(self.path.parent)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def _new_folder() -> Path:
+    for place in (os.environ.get("TMPDIR", ""), *_PLACES):
+        if place.startswith("/") and len(os.fsencode(place)) < _SOCKET_ROOM:
+            path = Path(place) / f"{_PREFIX}{secrets.token_hex(8)}"
+            with suppress(OSError):
+                path.mkdir(mode=0o700)
+                return path
+    raise UsageProblem(
+        "no folder for temporary files can be written", hint="set TMPDIR to one that can be"
+    )
+
+
+def _remove(path: Path) -> None:
+    for folder, folders, files in os.walk(path, topdown=False):
+        for name in files:
+            with suppress(OSError):
+                Path(folder, name).unlink()
+        for name in folders:
+            with suppress(OSError):
+                Path(folder, name).rmdir()
+    with suppress(OSError):
+        path.rmdir()
+
+
+def _remove_what_was_left(place: Path) -> None:
+    """A recorder that was killed could not take its folder away, and there may be keys in it."""
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and _is_left(entry):
+                _remove(Path(entry.path))
+
+
+def _is_left(entry: "os.DirEntry[str]") -> bool:
+    with suppress(OSError):
+        ours = entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+        if ours and entry.is_dir(follow_symlinks=False):
+            page = os.open(f"{entry.path}/page", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(page, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return os.fstat(page).st_size == PAGE_SIZE
+            finally:
+                os.close(page)
+    return False
+
+
+class _Log:
+    """One process's log, read as far as whole lines go."""
+
+    __slots__ = ("_descriptor", "_path", "_read")
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = -1
+        self._read = 0
+
+    def news(self) -> bytes:
+        """The whole lines that are new; what is torn waits for its end."""
+        with suppress(OSError):
+            if self._descriptor < 0:
+                self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            pieces = []
+            while piece := os.pread(self._descriptor, _WHOLE_READ, self._read):
+                self._read += len(piece)
+                pieces.append(piece)
+            found = b"".join(pieces)
+            whole = found.rfind(b"\n") + 1
+            self._read -= len(found) - whole
+            return found[:whole]
+        return b""
+
+    def close(self) -> None:
+        """Read no more."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

@@ -1,0 +1,49 @@
+"""What a run asks of its Pythons is put in place: now for what is loaded, else when it is."""
+
+from _rerail_run import RUN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict
+
+
+def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
+    """Join the run; `hooks` are called with the module of their name once it is imported."""
+    RUN.join()
+    if not RUN.live:
+        return
+    import _rerail_spawn
+    from _rerail_sites import prepare
+
+    prepare()
+    RUN.renewed.append(_rerail_spawn.renewed)
+    hooks["multiprocessing.util"] = _rerail_spawn.install_multiprocessing
+    hooks["multiprocessing.pool"] = _scopes("install_multiprocessing_pool")
+    hooks["concurrent.futures.process"] = _scopes("install_process_pool")
+    hooks["concurrent.futures.thread"] = _scopes("install_thread_pool")
+    hooks["threading"] = _scopes("install_threading")
+    hooks["asyncio.base_events"] = _scopes("install_asyncio")
+    if RUN.settings["clock"]:
+        import _rerail_clock
+
+        _rerail_clock.install()
+        hooks["datetime"] = _rerail_clock.install_datetime
+        hooks["_time_machine"] = _rerail_clock.give_way
+    if RUN.settings["random"]:
+        import _rerail_random
+
+        _rerail_random.install()
+        hooks["random"] = _rerail_random.install_random
+        hooks["uuid"] = _rerail_random.install_uuid
+        hooks["tempfile"] = _rerail_random.install_tempfile
+
+
+def _scopes(name: str) -> "Callable[[Any], None]":
+    """A function of `_rerail_scopes`, which is loaded when it is needed."""
+
+    def install(module: "Any") -> None:
+        import _rerail_scopes
+
+        getattr(_rerail_scopes, name)(module)
+
+    return install
