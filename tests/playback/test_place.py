@@ -23,6 +23,7 @@ class Asked:
         self.placing = placing
         self.binds: Sequence[Bind] = ()
         self.writable: Sequence[Path] | None = None
+        self.sockets: Sequence[Path] = ()
 
     def __call__(
         self,
@@ -30,8 +31,9 @@ class Asked:
         binds: Sequence[Bind] = (),
         writable: Sequence[Path] | None = None,
         private: Sequence[Path] = (),
+        sockets: Sequence[Path] = (),
     ) -> Unconfined:
-        self.binds, self.writable = binds, writable
+        self.binds, self.writable, self.sockets = binds, writable, sockets
         sandbox = Unconfined("a test", View())
         if self.placing:
             sandbox.view = View.of(binds=binds, writable=writable)
@@ -71,11 +73,14 @@ def test_a_copy_is_seen_at_its_recorded_path(begin: Callable[..., Any], project:
     with begin(asked) as place:
         assert place.folder == project
         assert [bind.target for bind in asked.binds] == [project, project / "node_modules"]
-        assert asked.writable == ()
+        assert asked.writable == [place.run_folder]
+        assert asked.sockets == [place.run_folder / "channel"]
         [seen] = place.folders
         assert (seen.path, seen.place != project) == (str(project), True)
         assert seen.not_its_own == (b"node_modules",)
         used = place.used()
+        assert place.run_folder.is_dir()
+    assert not place.run_folder.exists()
     assert (used.files, used.folder, used.at_recorded_path) == ("present", str(project), True)
     assert (used.shown, used.differing) == (["node_modules"], 0)
 

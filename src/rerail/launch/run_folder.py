@@ -22,6 +22,9 @@ from rerail.errors import UsageProblem
 VARIABLE: Final = "RERAIL_RUN"
 """The environment variable that tells a probe where the folder is."""
 
+CHANNEL: Final = "channel"
+"""The name of the recorder's unix socket in the folder."""
+
 HEAD_SIZE: Final = 64
 SLOTS: Final = 4096
 PAGE_SIZE: Final = HEAD_SIZE + 8 * SLOTS
@@ -84,12 +87,13 @@ class RunFolder:
         self.publish()
 
     @classmethod
-    def make(cls, settings: ProbeSettings) -> Self:
+    def make(cls, settings: ProbeSettings, *, path: Path | None = None) -> Self:
         """Make one where temporary files go, or in `/tmp` where that is too long for a socket.
 
-        Raises `UsageProblem` where none can be made.
+        `path` is an empty folder that has been made for it already (`place_for_run`). Raises
+        `UsageProblem` where none can be made.
         """
-        path = _new_folder()
+        path = path or place_for_run()
         for name in ("p", "k", "v"):
             (path / name).mkdir(mode=0o700)
         (path / "settings.json").write_bytes(msgspec.json.encode(settings))
@@ -98,7 +102,7 @@ class RunFolder:
     @property
     def channel(self) -> Path:
         """Where the recorder's unix socket for probes is, once somebody listens there."""
-        return self.path / "channel"
+        return self.path / CHANNEL
 
     def turn_begins(self, process_id: int) -> None:
         """A model call came from this process, or from nobody known (0)."""
@@ -151,7 +155,8 @@ class RunFolder:
         self.remove()
 
 
-def _new_folder() -> Path:
+def place_for_run() -> Path:
+    """An empty folder of our own. Raises `UsageProblem`."""
     for place in (os.environ.get("TMPDIR", ""), *_PLACES):
         if place.startswith("/") and len(os.fsencode(place)) < _SOCKET_ROOM:
             path = Path(place) / f"{_PREFIX}{secrets.token_hex(8)}"

@@ -4,12 +4,13 @@ The copy is seen at the recorded path where the sandbox can do that, else at its
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from rerail.errors import UserError
+from rerail.launch.run_folder import CHANNEL, place_for_run
 from rerail.playback.report import WorkspaceUsed
 from rerail.playback.scratch import Scratch
 from rerail.sandbox.choose import Sandbox
@@ -33,14 +34,19 @@ class Choose(Protocol):
         binds: Sequence[Bind] = (),
         writable: Sequence[Path] | None = None,
         private: Sequence[Path] = (),
+        sockets: Sequence[Path] = (),
     ) -> Sandbox: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder to run in, as the command sees it, and what keeps it there."""
+    """A folder to run in, as the command sees it, and what keeps it there.
+
+    `run_folder` is where probes and the recorder talk (`rerail.launch.run_folder`): both reach it.
+    """
 
     folder: Path
+    run_folder: Path
     sandbox: Sandbox | None
     scratch: Scratch | None = None
     files: Files = IN_PLACE
@@ -103,15 +109,17 @@ def place_for(
     must be. Raises UserError where no copy can be made.
     """
     with ExitStack() as stack:
+        run_folder = place_for_run()
+        stack.callback(_remove_if_empty, run_folder)
         scratch = None
         if files != IN_PLACE and not why:
             scratch = _scratch(tape, stack, files)
             why = "" if scratch else "the tape has no snapshots"
         if scratch is None:
-            yield Place(folder, choose() if choose else None, why=why)
+            sandbox = choose(sockets=[run_folder / CHANNEL]) if choose else None
+            yield Place(folder, run_folder, sandbox, why=why)
             return
-        place = _in_a_copy(tape, scratch, files, environment, choose)
-        yield place
+        yield _in_a_copy(tape, scratch, files, run_folder, environment, choose)
         if keep is not None:
             scratch.keep(keep)
 
@@ -131,13 +139,25 @@ def _in_a_copy(
     tape: Tape,
     scratch: Scratch,
     files: Files,
+    run_folder: Path,
     environment: Mapping[str, str],
     choose: Choose | None,
 ) -> Place:
-    recorded = Path(tape.run.cwd)
-    private = passing_folders(environment)
-    sandbox = choose(binds=scratch.binds, writable=(), private=private) if choose else None
+    recorded, sandbox = Path(tape.run.cwd), None
+    if choose is not None:
+        sandbox = choose(
+            binds=scratch.binds,
+            writable=[run_folder],
+            private=passing_folders(environment),
+            sockets=[run_folder / CHANNEL],
+        )
     if sandbox is None or not sandbox.view.binds:
         scratch.show_by_links()
-        return Place(scratch.place_of(recorded), sandbox, scratch, files)
-    return Place(recorded, sandbox, scratch, files)
+        recorded = scratch.place_of(recorded)
+    return Place(recorded, run_folder, sandbox, scratch, files)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Whoever used it has removed it."""
+    with suppress(OSError):
+        folder.rmdir()

@@ -6,6 +6,7 @@ reply as recorded, and not past the next recorded model call.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Final, Self
 
 from rerail.clock import monotonic_ns
@@ -30,8 +31,11 @@ class Playhead:
         self._calls = script.model_requests()
 
     @classmethod
-    def of(cls, script: Script, *, log: bool) -> Self | None:
-        """Make the folder; None where the recording had no probes. `log`: for a tape of it."""
+    def of(cls, script: Script, *, log: bool, path: Path | None = None) -> Self | None:
+        """Make the folder; None where the recording had no probes. `log`: for a tape of it.
+
+        `path` is an empty folder that the command can reach.
+        """
         tape = script.tape
         logs = recorded_logs(tape)
         if not logs and not tape.run.seed:
@@ -43,7 +47,7 @@ class Playhead:
             clock=not tape.run.capture.get("clock", "no").startswith("no"),
             random=len(tape.run.seed) == _SEED_SIZE,
         )
-        folder = RunFolder.make(settings)
+        folder = RunFolder.make(settings, path=path)
         folder.give_back(logs)
         playhead = cls(script, folder)
         playhead._set_time(tape.run.wall, 0)

@@ -164,7 +164,9 @@ class _Replaying:
             given=[*self._command, *settings.changed.values()],
         )
         self._record = record() if record else None
-        self._playhead = Playhead.of(self._player.script, log=record is not None)
+        self._playhead = Playhead.of(
+            self._player.script, log=record is not None, path=place.run_folder
+        )
         self._stage = Stage(
             self._player,
             settings.pace,
