@@ -1,0 +1,74 @@
+"""`rerail why`: where a value of a run came from."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import click
+
+from rerail.cli.damage import tell_damage
+from rerail.cli.texts import duration, json_text, one_line, quantity, say, styled
+from rerail.errors import RerailError, UsageProblem
+from rerail.tape.reader import Tape
+from rerail.trace.sources import sources
+from rerail.trace.why import Place, Provenance
+from rerail.trace.why import why as find
+
+_SHOWN: Final = 12
+_SPEAKERS: Final = {
+    "command": "given to the run",
+    "origin": "reply",
+    "model": "model said",
+    "agent": "agent sent",
+}
+_MEANS: Final = {
+    "given": "it was given to the run when it began",
+    "told": "the agent was told it by this reply; nothing recorded before holds it",
+    "by the model": "the model said it first: nothing that it had been told holds it",
+    "by the agent": "the agent brought it: no record before holds it; a file or its own code may",
+    "nowhere": "it stands nowhere on this tape",
+}
+
+
+@click.command()
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("value")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document, every place.")
+def why(tape: Path, value: str, as_json: bool) -> int:
+    """Say where VALUE in the run on TAPE came from: the first record that holds it, and the later.
+
+    It is looked for as a word in commands, named variables, requests, replies and messages, with
+    what a model streamed put together. The exit status is 1 where it is nowhere.
+    """
+    if not value.strip():
+        raise UsageProblem("there is no value to look for", hint="`rerail why TAPE CUST-4471`")
+    damage: list[RerailError] = []
+    with Tape.open(tape) as opened:
+        found = find(value, sources(opened, damaged=damage.append))
+        if as_json:
+            say(json_text({**asdict(found), "meaning": _MEANS[found.origin]}))
+        else:
+            _print(found)
+        damaged = tell_damage(opened, damage)
+    return damaged or int(found.origin == "nowhere")
+
+
+def _print(found: Provenance) -> None:
+    for place in found.places[:_SHOWN]:
+        first = place is found.first
+        say(styled(one_line(_line(place)), bold=first))
+    more = len(found.places) - _SHOWN
+    if more > 0:
+        say(f"and in {quantity(more, 'later record')}")
+    if found.places:
+        say()
+    say(f"reading: {_MEANS[found.origin]}")
+
+
+def _line(place: Place) -> str:
+    exchange = f" r{place.exchange}" if place.exchange else ""
+    inside = "" if place.whole else ", inside a longer text"
+    return (
+        f"e{place.event}{exchange}  +{duration(place.at)}  {_SPEAKERS[place.speaker]}  "
+        f"{place.title}  {place.where}{inside}"
+    )
