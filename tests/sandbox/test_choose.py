@@ -4,15 +4,17 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from rerail.sandbox import choose, network, ports
 from rerail.sandbox.choose import Unconfined, choose_sandbox, refusal
 from rerail.sandbox.handshake import Handshake, SandboxFailed
-from rerail.sandbox.levels import UNIX_SOCKET_FILTER, Containment
+from rerail.sandbox.levels import NETWORK_NAMESPACE, PRIVATE_PATHS, Containment
 from rerail.sandbox.network import NetworkNamespace
 from rerail.sandbox.ports import PortRules
+from rerail.sandbox.view import Bind, View
 
 
 class Broken:
@@ -21,6 +23,7 @@ class Broken:
     containment = Containment()
     listens_inside = False
     refused = ()
+    view = View()
 
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         with parent.step("do anything"):
@@ -45,15 +48,27 @@ class NotAdmitted(Broken):
 
 def test_a_child_that_is_not_admitted_does_not_wait_for_ever() -> None:
     begun = time.monotonic()
-    assert refusal(NotAdmitted()) == "cannot name the users"
+    assert told(NotAdmitted()) == "cannot name the users"
     assert time.monotonic() - begun < 10
 
 
-def refusing(monkeypatch: pytest.MonkeyPatch, *kinds: type) -> None:
-    def refuse(sandbox: choose.Sandbox) -> str | None:
-        return "not here" if isinstance(sandbox, kinds) else None
+def failure(what: str, step: str = "") -> SandboxFailed:
+    failed = SandboxFailed(what, hint="none")
+    failed.step = step
+    return failed
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, *kinds: type, step: str = "") -> None:
+    def refuse(sandbox: choose.Sandbox) -> SandboxFailed | None:
+        return failure("not here", step) if isinstance(sandbox, kinds) else None
 
     monkeypatch.setattr(choose, "refusal", refuse)
+
+
+def told(sandbox: choose.Sandbox) -> str | None:
+    """Why a sandbox could not be entered, as a person is told."""
+    failed = refusal(sandbox)
+    return None if failed is None else failed.what
 
 
 def test_a_watched_namespace_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,14 +79,30 @@ def test_a_watched_namespace_comes_first(monkeypatch: pytest.MonkeyPatch) -> Non
     assert chosen.containment.level == "no network"
 
 
-def test_a_namespace_that_cannot_be_watched_comes_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = iter(["cannot have connections looked at", None])
+@pytest.mark.parametrize("step", network.OF_STEP)
+def test_a_namespace_that_lacks_one_layer_comes_next(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+) -> None:
+    answers = iter([failure("cannot do this", step), None])
     monkeypatch.setattr(choose, "refusal", lambda sandbox: next(answers))
-    chosen = choose_sandbox()
+    chosen = choose_sandbox(binds=[Bind(tmp_path, Path("/there"))], writable=[tmp_path])
     assert isinstance(chosen, NetworkNamespace)
-    assert chosen.containment.level == "no network"
-    assert chosen.containment.missing[0].layer == UNIX_SOCKET_FILTER
-    assert chosen.containment.missing[0].why == "cannot have connections looked at"
+    (gap,) = chosen.containment.missing
+    assert (gap.layer, gap.why) == (network.OF_STEP[step], "cannot do this")
+    assert chosen.containment.level == ("contained" if gap.layer == PRIVATE_PATHS else "no network")
+
+
+def test_several_layers_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([*(failure("no", step) for step in network.OF_STEP), None])
+    monkeypatch.setattr(choose, "refusal", lambda sandbox: next(answers))
+    chosen = choose_sandbox(binds=[Bind(Path("/a"), Path("/b"))], writable=[Path("/b")])
+    assert chosen.containment.layers == (NETWORK_NAMESPACE,)
+    assert chosen.view == View()
+
+
+def test_a_step_that_fails_again_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing(monkeypatch, NetworkNamespace, step=network.WATCHING)
+    assert not isinstance(choose_sandbox(), NetworkNamespace)
 
 
 def test_rules_come_next_and_say_why_there_is_no_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,18 +129,18 @@ def test_a_system_with_no_layer_at_all_is_unconfined(monkeypatch: pytest.MonkeyP
 
 
 def test_a_trial_that_fails_tells_its_step() -> None:
-    assert refusal(Broken()) == "cannot do anything: Operation not permitted (EPERM)"
+    assert told(Broken()) == "cannot do anything: Operation not permitted (EPERM)"
 
 
 def test_a_trial_that_works_leaves_nothing_behind() -> None:
     from rerail.launch.family import own_children
 
     before = own_children()
-    assert refusal(Unconfined("a test")) is None
+    assert told(Unconfined("a test")) is None
     assert own_children() == before
 
 
 def test_the_tried_namespace_is_the_real_one() -> None:
-    why = refusal(NetworkNamespace())
+    why = told(NetworkNamespace())
     assert why is None or why.startswith("cannot ")
     assert network.NetworkNamespace.listens_inside

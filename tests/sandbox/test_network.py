@@ -162,7 +162,8 @@ def test_a_refused_namespace_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(network.kernel, "unshare", refuse)
     said = choose.refusal(NetworkNamespace())
-    assert said == "cannot make a user and network namespace: Operation not permitted (EPERM)"
+    assert said is not None
+    assert said.what == "cannot make a user and network namespace: Operation not permitted (EPERM)"
 
 
 def test_a_child_that_dies_before_it_begins_is_noticed() -> None:
@@ -179,4 +180,7 @@ def test_a_filter_that_is_refused_says_so(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(network.seccomp, "install_supervised", refuse)
     said = choose.refusal(NetworkNamespace())
-    assert said == "cannot have connections to paths looked at: Operation not permitted (EPERM)"
+    assert said is not None
+    assert (
+        said.what == "cannot have connections to paths looked at: Operation not permitted (EPERM)"
+    )

@@ -9,7 +9,9 @@ import pytest
 
 from rerail.launch.child import Ending, start
 from rerail.sandbox import choose, watch
+from rerail.sandbox.levels import UNIX_SOCKET_FILTER
 from rerail.sandbox.network import NetworkNamespace
+from rerail.sandbox.view import Bind, View
 
 Run = Callable[..., tuple[Ending, str]]
 
@@ -63,10 +65,25 @@ def test_services_of_this_machine_are_refused_and_everything_else_works(
 
 def test_without_the_watch_such_a_service_is_reached(run: Run, python: str, engine: str) -> None:
     """The reason for it all."""
-    unwatched = NetworkNamespace(unwatched="a test")
+    unwatched = NetworkNamespace(lacking={UNIX_SOCKET_FILTER: "a test"})
     program = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
     assert run(unwatched, python, "-c", program, engine)[0] == Ending(0)
     assert unwatched.refused == ()
+
+
+def test_a_socket_that_was_allowed_is_reached(run: Run, python: str, engine: str) -> None:
+    sandbox = NetworkNamespace(sockets=[Path(engine), Path("/not/there")])
+    ending, text = run(sandbox, python, "-c", TRIES, engine)
+    assert (ending, text.split()[0]) == (Ending(0), "reached")
+
+
+def test_it_is_the_socket_that_counts_not_its_name(run: Run, python: str, engine: str) -> None:
+    allowed = Path(engine).parent / "another"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(allowed))
+        view = View.of(binds=[Bind(Path(engine), allowed)])
+        _, text = run(NetworkNamespace(view, sockets=[allowed]), python, "-c", TRIES, str(allowed))
+    assert text.split()[0] == "111"
 
 
 def test_what_was_refused_is_told(tmp_path: Path, python: str, engine: str) -> None:

@@ -6,7 +6,7 @@ Knows no processes: it is asked before one is started.
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -16,10 +16,17 @@ DEFAULT_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 SHELL: Final = "/bin/sh"
 
 
-def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> str:
+def find_program(
+    name: str,
+    environment: Mapping[str, str],
+    cwd: Path,
+    *,
+    found_at: Callable[[Path], Path] | None = None,
+) -> str:
     """The path of the program that `name` means, searched as execvp(3) does it.
 
     A relative path stays relative, to `cwd`: a script is told the path it was started by.
+    `found_at` says where we find what the command will see at a path.
 
     Raises `CommandNotFound` (status 127) or `CommandNotExecutable` (126).
     """
@@ -27,7 +34,7 @@ def find_program(name: str, environment: Mapping[str, str], cwd: Path) -> str:
         raise UsageProblem("the command is empty", hint="write the command after `--`")
     denied = ""
     for program in _candidates(name, environment):
-        place = cwd / program
+        place = found_at(cwd / program) if found_at else cwd / program
         kind = _kind(place)
         if kind == "file":
             if os.access(place, os.X_OK):

@@ -59,9 +59,10 @@ def spawn(
     """
     if not words:
         raise UsageProblem("there is no command", hint="write the command after `--`")
-    if not cwd.is_dir():
+    view = sandbox.view if sandbox else None
+    if not (view.outside(cwd) if view else cwd).is_dir():
         raise UsageProblem(f"there is no folder `{cwd}`", hint="start from a folder that exists")
-    program = find_program(words[0], environment, cwd)
+    program = find_program(words[0], environment, cwd, found_at=view.outside if view else None)
     command = Command(words, program, cwd, environment)
     try:
         if sandbox is None and _is_current(cwd):
@@ -128,10 +129,10 @@ def _become(
         parents_own.close()
         for number in IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_DFL)
-        with parent.step(f"enter the folder `{command.cwd}`"):
-            os.chdir(command.cwd)
         if sandbox is not None:
             sandbox.enter(parent, ports)
+        with parent.step(f"enter the folder `{command.cwd}`"):
+            os.chdir(command.cwd)  # which may not be there outside
         with parent.step(EXEC):
             _execute(command)
     finally:

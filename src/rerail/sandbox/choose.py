@@ -8,20 +8,23 @@ import os
 import socket
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 from rerail.sandbox.handshake import Handshake
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
+    PRIVATE_PATHS,
     SOCKET_FILTER,
     TCP_RULES,
     UNIX_SOCKET_FILTER,
     WRITE_RULES,
     Containment,
-    MissingLayer,
+    Layer,
     Refused,
     SandboxFailed,
 )
+from rerail.sandbox.view import Bind, View
 
 
 class Sandbox(Protocol):
@@ -30,6 +33,10 @@ class Sandbox(Protocol):
     @property
     def containment(self) -> Containment:
         """The layers it has."""
+
+    @property
+    def view(self) -> View:
+        """What the command sees of the file system, as far as this sandbox can bring it about."""
 
     @property
     def listens_inside(self) -> bool:
@@ -52,9 +59,13 @@ class Unconfined:
     listens_inside = False
     refused: tuple[Refused, ...] = ()
 
-    def __init__(self, why: str) -> None:
-        layers = (NETWORK_NAMESPACE, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER, WRITE_RULES)
-        self.containment = Containment((), tuple(MissingLayer(layer, why) for layer in layers))
+    def __init__(self, why: str, view: View | None = None) -> None:
+        layers = [NETWORK_NAMESPACE, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER, WRITE_RULES]
+        view = view or View()
+        if view.binds:
+            layers.append(PRIVATE_PATHS)
+        self.view = view.unplaced().unruled()
+        self.containment = Containment.of(layers, dict.fromkeys(layers, why))
 
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """Nothing to enter."""
@@ -64,29 +75,43 @@ class Unconfined:
         return []
 
 
-def choose_sandbox() -> Sandbox:
-    """The strongest sandbox that can be entered here; its `containment` says what it lacks."""
+def choose_sandbox(
+    *,
+    binds: Sequence[Bind] = (),
+    writable: Sequence[Path] | None = None,
+    private: Sequence[Path] = (),
+    sockets: Sequence[Path] = (),
+) -> Sandbox:
+    """The strongest sandbox that can be entered here; its `containment` says what it lacks.
+
+    What the command is to see and may write is in `rerail.sandbox.view`. Where `PRIVATE_PATHS` is
+    missing, the sources of `binds` are seen at their own paths only. `sockets` are those on paths
+    that it may connect to though it did not make them.
+    """
+    view = View.of(binds=binds, writable=writable, private=private)
     try:
-        from rerail.sandbox.network import NetworkNamespace
+        from rerail.sandbox.network import OF_STEP, NetworkNamespace
         from rerail.sandbox.ports import PortRules
     except (ImportError, AttributeError):
-        return Unconfined("this system has no such thing")
-    watched = NetworkNamespace()
-    why = refusal(watched)
-    if why is None:
-        return watched
-    namespace = NetworkNamespace(unwatched=why)
-    why = refusal(namespace)
-    if why is None:
-        return namespace
-    rules = PortRules(why_no_namespace=why)
+        return Unconfined("this system has no such thing", view)
+    lacking: dict[Layer, str] = {}
+    while True:
+        namespace = NetworkNamespace(view, sockets=sockets, lacking=lacking)
+        failed = refusal(namespace)
+        if failed is None:
+            return namespace
+        layer = OF_STEP.get(failed.step)
+        if layer is None or layer in lacking:
+            break
+        lacking[layer] = failed.what
+    rules = PortRules(view, why_no_namespace=failed.what)
     if not rules.containment.layers:
-        return Unconfined(why)
-    why = refusal(rules)
-    return rules if why is None else Unconfined(why)
+        return Unconfined(failed.what, view)
+    refused = refusal(rules)
+    return rules if refused is None else Unconfined(refused.what, view)
 
 
-def refusal(sandbox: Sandbox) -> str | None:
+def refusal(sandbox: Sandbox) -> SandboxFailed | None:
     """Why this sandbox cannot be entered here, None if it can: a child does so and ends."""
     ours, theirs = Handshake.pair()
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
@@ -105,7 +130,7 @@ def refusal(sandbox: Sandbox) -> str | None:
             listener.close()
         ours.await_exec()
     except SandboxFailed as failed:
-        return failed.what
+        return failed
     finally:
         ours.close()
         os.waitpid(pid, 0)

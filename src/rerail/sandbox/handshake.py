@@ -99,7 +99,9 @@ class Handshake:
         if step == EXEC:
             return ExecFailed(int(number), os.strerror(int(number)))
         name = errno.errorcode.get(int(number), number)
-        return SandboxFailed(
+        failed = SandboxFailed(
             f"cannot {step}: {os.strerror(int(number))} ({name})",
             hint="`rerail doctor` shows which sandbox works here",
         )
+        failed.step = step
+        return failed

@@ -3,6 +3,7 @@
 Knows no system call. A layer that is not there is named, with what it would have stopped.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -13,10 +14,13 @@ Level = Literal["contained", "no network", "not contained"]
 
 
 NOT_YET: Final = "this version of rerail does not have it"
+NOT_ASKED: Final = "nobody asked for it"
 
 
 class SandboxFailed(UserError):
-    """A sandbox that was chosen could not be entered."""
+    """A sandbox that was chosen could not be entered; `step` is what failed, where it is known."""
+
+    step: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,12 @@ UNIX_SOCKET_FILTER: Final = Layer(
     "unix socket filter",
     "services of this machine that listen on a path (container engine, message bus)",
 )
-WRITE_RULES: Final = Layer("landlock write rules", "writes outside the scratch folder")
+WRITE_RULES: Final = Layer(
+    "write rules", "writes outside the working folder, temporary folders and caches"
+)
+PRIVATE_PATHS: Final = Layer(
+    "private mounts", "an own path: a copy of the recorded folder is not at the recorded place"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,14 @@ class Containment:
 
     layers: tuple[Layer, ...] = ()
     missing: tuple[MissingLayer, ...] = field(default=())
+
+    @classmethod
+    def of(cls, wanted: Sequence[Layer], lacking: Mapping[Layer, str]) -> "Containment":
+        """Of the layers wanted, those that hold, and why the others do not."""
+        return cls(
+            tuple(layer for layer in wanted if layer not in lacking),
+            tuple(MissingLayer(layer, lacking[layer]) for layer in wanted if layer in lacking),
+        )
 
     @property
     def level(self) -> Level:

@@ -20,6 +20,7 @@ class Architecture:
     sendmsg: int
     sendmmsg: int
     seccomp: int
+    pivot_root: int
     foreign_socket: int = 0
     foreign_connect: int = 0
     foreign_sendto: int = 0
@@ -36,6 +37,7 @@ ARCHITECTURES: Final = {
         sendmsg=46,
         sendmmsg=307,
         seccomp=317,
+        pivot_root=155,
         foreign_socket=359,
         foreign_connect=362,
         foreign_sendto=369,
@@ -50,6 +52,7 @@ ARCHITECTURES: Final = {
         sendmsg=211,
         sendmmsg=269,
         seccomp=277,
+        pivot_root=41,
         foreign_socket=281,
         foreign_connect=283,
         foreign_sendto=290,
@@ -62,6 +65,7 @@ ARCHITECTURES: Final = {
         sendmsg=211,
         sendmmsg=269,
         seccomp=277,
+        pivot_root=41,
     ),
 }
 

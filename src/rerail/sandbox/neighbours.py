@@ -11,7 +11,7 @@ again. Datagrams that sendmsg(2) sends to a path are not looked at.
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +123,15 @@ def made_inside(pid: int, path: str) -> bool:
     if wanted is None:
         return True
     return any(_identity(process, name) == wanted for name in _bound_names(process))
+
+
+def leads_to(pid: int, path: str, allowed: Iterable[Path]) -> bool:
+    """Whether `path`, as process `pid` sees it, is one of the sockets that we find at `allowed`."""
+    wanted = _identity(Path("/proc") / str(pid), path)
+    if wanted is None:
+        return False
+    own = Path("/proc/self")
+    return any(_identity(own, str(socket.absolute())) == wanted for socket in allowed)
 
 
 def _identity(process: Path, path: str) -> tuple[int, int] | None:

@@ -9,25 +9,36 @@ import fcntl
 import os
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
-from rerail.sandbox import kernel, neighbours, seccomp
+from rerail.sandbox import kernel, mounts, neighbours, seccomp
 from rerail.sandbox.handshake import Handshake
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
-    NOT_YET,
+    NOT_ASKED,
+    PRIVATE_PATHS,
     UNIX_SOCKET_FILTER,
     WRITE_RULES,
     Containment,
-    MissingLayer,
+    Layer,
     Refused,
     SandboxFailed,
 )
 from rerail.sandbox.machine import here
+from rerail.sandbox.view import View
 from rerail.sandbox.watch import Watch
+
+SEPARATING: Final = "make a user and network namespace"
+WATCHING: Final = "have connections to paths looked at"
+OF_STEP: Final = {
+    mounts.PLACING: PRIVATE_PATHS,
+    mounts.CLOSING: WRITE_RULES,
+    WATCHING: UNIX_SOCKET_FILTER,
+}
+"""The layer that a step puts up; where the step fails, the namespace can do without."""
 
 SIOCGIFFLAGS: Final = 0x8913
 SIOCSIFFLAGS: Final = 0x8914
@@ -41,22 +52,36 @@ class NetworkNamespace:
     """A sandbox whose only way out are listeners on 127.0.0.1 inside it, at ports of our choice.
 
     Every port is free in a new namespace, so the environment can be written before it exists.
-    Services that listen on a path are out of reach too (`neighbours`), save where `unwatched` says
-    why that cannot be.
+    Services that listen on a path are out of reach too (`neighbours`), save `sockets`, and the
+    command sees the file system as `view` says (`mounts`). `lacking` says why a layer cannot be put
+    up here.
     """
 
     listens_inside = True
 
-    def __init__(self, *, unwatched: str = "") -> None:
-        self._machine = None if unwatched else here()
+    def __init__(
+        self,
+        view: View | None = None,
+        *,
+        sockets: Sequence[Path] = (),
+        lacking: Mapping[Layer, str] | None = None,
+    ) -> None:
+        lacking = dict(lacking or {})
+        self._architecture = here()
+        if self._architecture is None:
+            lacking.setdefault(UNIX_SOCKET_FILTER, "not known for this kind of machine")
+        self._machine = None if UNIX_SOCKET_FILTER in lacking else self._architecture
+        self._sockets = tuple(sockets)
         self._watch: Watch | None = None
-        held, missing = [NETWORK_NAMESPACE], [MissingLayer(WRITE_RULES, NOT_YET)]
-        if self._machine is not None:
-            held.append(UNIX_SOCKET_FILTER)
-        else:
-            why = unwatched or "not known for this kind of machine"
-            missing.insert(0, MissingLayer(UNIX_SOCKET_FILTER, why))
-        self.containment = Containment(tuple(held), tuple(missing))
+        view = view or View()
+        if view.writable is None:
+            lacking.setdefault(WRITE_RULES, NOT_ASKED)
+        wanted = [NETWORK_NAMESPACE, UNIX_SOCKET_FILTER, WRITE_RULES]
+        if view.binds:
+            wanted.append(PRIVATE_PATHS)
+        view = view.unplaced() if PRIVATE_PATHS in lacking else view
+        self.view = view.unruled() if WRITE_RULES in lacking else view
+        self.containment = Containment.of(wanted, lacking)
 
     @property
     def refused(self) -> tuple[Refused, ...]:
@@ -65,8 +90,9 @@ class NetworkNamespace:
 
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """In the child: make the namespace, listen in it, hand the listeners over."""
-        with parent.step("make a user and network namespace"):
-            kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET)
+        mounting = 0 if self.view.changes_nothing else kernel.CLONE_NEWNS
+        with parent.step(SEPARATING):
+            kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNET | mounting)
         parent.say(_UNSHARED)
         parent.expect(_MAPPED)
         with parent.step("bring up the loopback interface"):
@@ -77,11 +103,17 @@ class NetworkNamespace:
                 with parent.step(f"listen on port {port} in the namespace"):
                     listeners.append(stack.enter_context(_listener(port)))
             parent.send_descriptors(*(listener.fileno() for listener in listeners))
+        if mounting:
+            mounts.enter(self.view, parent, self._architecture)
         if self._machine is not None:
-            with parent.step("have connections to paths looked at"):
+            with parent.step(WATCHING):
                 asks = seccomp.install_supervised(neighbours.program(self._machine), self._machine)
                 parent.send_descriptors(asks)
                 os.close(asks)
+        if self.view.writable is not None:
+            with parent.step(mounts.CLOSING):
+                # Root may give files away here, but not undo what was mounted.
+                kernel.prctl(kernel.PR_CAPBSET_DROP, kernel.CAP_SYS_ADMIN)
 
     def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
         """In the parent: name the child's users, take its listeners. Raises `SandboxFailed`."""
@@ -99,7 +131,9 @@ class NetworkNamespace:
             listener.setblocking(False)
         if self._machine is not None:
             try:
-                self._watch = Watch(child.receive_descriptors()[0], self._machine)
+                self._watch = Watch(
+                    child.receive_descriptors()[0], self._machine, allowed=self._sockets
+                )
             except SandboxFailed:
                 for listener in listeners:
                     listener.close()

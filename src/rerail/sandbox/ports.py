@@ -12,15 +12,15 @@ from rerail.sandbox.handshake import Handshake
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
     NOT_YET,
+    PRIVATE_PATHS,
     SOCKET_FILTER,
     TCP_RULES,
     UNIX_SOCKET_FILTER,
     WRITE_RULES,
     Containment,
-    Layer,
-    MissingLayer,
     Refused,
 )
+from rerail.sandbox.view import View
 
 
 class PortRules:
@@ -29,23 +29,27 @@ class PortRules:
     listens_inside = False
     refused: tuple[Refused, ...] = ()
 
-    def __init__(self, *, why_no_namespace: str) -> None:
+    def __init__(self, view: View | None = None, *, why_no_namespace: str) -> None:
         self._machine = machine.here()
         found = landlock.version() if kernel.is_linux() else 0
         self._rules = found >= landlock.TCP_SINCE
-        held: list[Layer] = []
-        missing = [MissingLayer(NETWORK_NAMESPACE, why_no_namespace)]
-        if self._rules:
-            held.append(TCP_RULES)
-        else:
+        view = view or View()
+        lacking = {
+            NETWORK_NAMESPACE: why_no_namespace,
+            PRIVATE_PATHS: why_no_namespace,
+            UNIX_SOCKET_FILTER: NOT_YET,
+            WRITE_RULES: NOT_YET,
+        }
+        if not self._rules:
             why = f"Landlock {found} is too old (Linux 6.7)" if found else "no Landlock here"
-            missing.append(MissingLayer(TCP_RULES, why))
-        if self._machine is not None:
-            held.append(SOCKET_FILTER)
-        else:
-            missing.append(MissingLayer(SOCKET_FILTER, "not known for this kind of machine"))
-        missing += [MissingLayer(layer, NOT_YET) for layer in (UNIX_SOCKET_FILTER, WRITE_RULES)]
-        self.containment = Containment(tuple(held), tuple(missing))
+            lacking[TCP_RULES] = why
+        if self._machine is None:
+            lacking[SOCKET_FILTER] = "not known for this kind of machine"
+        wanted = [NETWORK_NAMESPACE, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER, WRITE_RULES]
+        if view.binds:
+            wanted.append(PRIVATE_PATHS)
+        self.view = view.unplaced().unruled()
+        self.containment = Containment.of(wanted, lacking)
 
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """In the child: restrict itself, and thereby all it starts."""

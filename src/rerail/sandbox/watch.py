@@ -9,12 +9,14 @@ import os
 import select
 import struct
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from rerail.sandbox.levels import Refused
 from rerail.sandbox.machine import Architecture
-from rerail.sandbox.neighbours import Call, address_of, made_inside, path_in
+from rerail.sandbox.neighbours import Call, address_of, leads_to, made_inside, path_in
 
 _RECEIVE: Final = 0xC0502100
 _ANSWER: Final = 0xC0182101
@@ -25,12 +27,18 @@ _RESPONSE: Final = struct.Struct("=QqiI")
 
 
 class Watch:
-    """Answers until the last process under the filter is gone. `refused` tells what was refused."""
+    """Answers until the last process under the filter is gone. `refused` tells what was refused.
 
-    def __init__(self, descriptor: int, machine: Architecture) -> None:
+    `allowed` are sockets on paths that may be reached though they were made outside.
+    """
+
+    def __init__(
+        self, descriptor: int, machine: Architecture, *, allowed: Sequence[Path] = ()
+    ) -> None:
         self.refused: list[Refused] = []
         self._descriptor = descriptor
         self._machine = machine
+        self._allowed = allowed
         self._thread = threading.Thread(target=self._serve, name="sandbox", daemon=True)
 
     def start(self) -> None:
@@ -70,6 +78,8 @@ class Watch:
             return errno.EACCES
         path = path_in(address)
         if path is None or made_inside(call.pid, path):
+            return 0
+        if self._allowed and leads_to(call.pid, path, self._allowed):
             return 0
         self.refused.append(Refused(path, call.pid))
         return errno.ECONNREFUSED
