@@ -9,8 +9,7 @@ import pytest
 
 from rerail.launch.child import Ending, start
 from rerail.sandbox import choose, network
-from rerail.sandbox.handshake import Handshake
-from rerail.sandbox.levels import SandboxFailed
+from rerail.sandbox.handshake import Handshake, SandboxFailed
 from rerail.sandbox.network import NetworkNamespace
 
 Run = Callable[..., tuple[Ending, str]]

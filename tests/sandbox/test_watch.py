@@ -121,7 +121,7 @@ def test_a_call_that_cannot_be_read_is_refused(
     def unreadable(call: object, machine: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(watch, "address_of", unreadable)
+    monkeypatch.setattr(watch.notify, "address_of", unreadable)
     _, text = run(NetworkNamespace(), python, "-c", TRIES, engine)
     assert text.split() == ["13"] * 5
 

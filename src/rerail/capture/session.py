@@ -5,28 +5,34 @@ the command starts before what serves it is loaded (hence imports in functions),
 up at the same time. A command that is over before it asks for anything never needs it.
 """
 
+import os
 import secrets
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
+from rerail.capture.passed import PassedBy
 from rerail.capture.probes import Turns
 from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.command import find_program
 from rerail.launch.environment import child_environment, kept_bundle
+from rerail.launch.family import descendants_of
 from rerail.launch.run_folder import ProbeSettings, RunFolder
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Route, Session, Wire
 from rerail.proxy.listeners import allow_more_files, listener_at, loopback_listener
 from rerail.proxy.reach import UpstreamSettings
 from rerail.proxy.reverse import Origin, described
+from rerail.sandbox.lookout import Lookout, why_not
+from rerail.sandbox.machine import here
 from rerail.tape.records import Event
 
 if TYPE_CHECKING:
@@ -36,6 +42,8 @@ DRAIN_SECONDS: Final = 2.0
 AT_ONCE_SECONDS: Final = 0.005
 """For so long a command may be over before anything is loaded to serve it."""
 SEED_SIZE: Final = 32
+LOOK_SECONDS: Final = 0.25
+"""How long the lookout may take to notice that nobody is left."""
 
 
 class RecordSettings(Struct, frozen=True):
@@ -44,6 +52,7 @@ class RecordSettings(Struct, frozen=True):
     `environment` is the parent's; `kept` are the variables that were named. `reverse` maps a
     listening port to the origin that it stands for. `clock`, `random`: whether what probes hand out
     of these is kept. `log` is told each event as it is written.
+    `watch`: whether the kernel tells of connections that pass by, None where the machine decides.
     """
 
     command: list[str]
@@ -61,6 +70,7 @@ class RecordSettings(Struct, frozen=True):
     clock: bool = True
     random: bool = True
     log: Callable[[Event], None] | None = None
+    watch: bool | None = None
 
 
 def record(settings: RecordSettings) -> tuple[Ending, Kept]:
@@ -100,6 +110,9 @@ class _Recording:
         self._recorder = self._keeping.recorder
         self._turns = Turns(self._recorder, self._folder)
         self._recorder.posted, self._recorder.said = self._turns.posted, self._turns.said
+        self._unwatched = why_not(settings.environment, settings.watch)
+        self._passed = PassedBy(self._recorder)
+        self._lookout: Lookout | None = None
 
     def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
         others = self._settings.reverse
@@ -116,10 +129,16 @@ class _Recording:
             keeping.started(self._described())
             with self._closing_listeners(), self._start_command() as child:
                 keeping.command_started(settings.command, settings.cwd, child.pid)
+                self._passed.name(pid=child.pid, number=COMMAND)
+                if self._lookout is not None and self._lookout.refusal:
+                    what = "connections that pass the recorder by are not noticed"
+                    self._recorder.missing(what, self._lookout.refusal, COMMAND)
                 ending = self._served(child)
                 self._turns.keep_news()
-                keeping.command_ended(ending, child.descendants())
-        return ending, keeping.close(ending)
+                left = child.descendants()
+                passed = self._end_looking(go_on=bool(left))
+                keeping.command_ended(ending, left)
+        return ending, replace(keeping.close(ending), passed=passed)
 
     def _closing_listeners(self) -> ExitStack:
         closing = ExitStack()
@@ -146,6 +165,8 @@ class _Recording:
             "each time handed out by Python and Node" if settings.clock else "no: left out"
         )
         capture["random"] = "from a seed, in Python and Node" if settings.random else "no: left out"
+        unwatched = self._unwatched
+        capture["bypass"] = f"not noticed: {unwatched}" if unwatched else "TCP is noticed"
         capture |= described(settings.reverse)
         return Run(
             argv=settings.command,
@@ -173,11 +194,32 @@ class _Recording:
             run_folder=self._folder.path,
             hash_seed=self._folder.settings.hash_seed,
         )
+        self._lookout = self._new_lookout()
         try:
-            return start(settings.command, cwd=settings.cwd, environment=environment)
+            return start(
+                settings.command,
+                cwd=settings.cwd,
+                environment=environment,
+                lookout=self._lookout,
+            )
         except RerailError as error:
             self._keeping.close(Ending(error.exit_code), f"it did not start: {error.what}")
             raise
+
+    def _new_lookout(self) -> Lookout | None:
+        machine = None if self._unwatched else here()
+        if machine is None:
+            return None
+        ports = {listener.getsockname()[1] for listener, _ in self._listeners}
+        run = partial(descendants_of, os.getpid())
+        return Lookout(machine, ports, run, self._passed.tell)
+
+    def _end_looking(self, *, go_on: bool) -> list[tuple[str, str]]:
+        """Where processes of the run go on, somebody has to go on looking."""
+        lookout = self._lookout
+        if lookout is not None and not lookout.join(0 if go_on else LOOK_SECONDS):
+            lookout.leave()
+        return [(passed.program, passed.target) for passed in self._passed.stop()]
 
     async def _serve(self, child: Child) -> Ending:
         import asyncio
@@ -190,6 +232,7 @@ class _Recording:
         for listener, listening in self._listeners:
             await server.listen(listener, listening)
         asyncio.get_running_loop().call_later(LOAD_SECONDS, _load)
+        self._passed.write_on(asyncio.get_running_loop().call_soon_threadsafe)
         ending = await end_of(child)
         await self._drain()
         await server.close()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from rerail.sandbox.handshake import Handshake
+from rerail.sandbox.handshake import Handshake, SandboxFailed
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
     PRIVATE_PATHS,
@@ -22,7 +22,6 @@ from rerail.sandbox.levels import (
     Containment,
     Layer,
     Refused,
-    SandboxFailed,
 )
 from rerail.sandbox.view import Bind, View
 

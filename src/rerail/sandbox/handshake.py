@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from rerail.sandbox.levels import SandboxFailed
+from rerail.errors import UserError
 
 _FAILED: Final = b"!"
 _DESCRIPTOR: Final = b"d"
@@ -21,6 +21,12 @@ DESCRIPTORS: Final = 64
 
 EXEC: Final = "execute the command"
 """The step that is not the sandbox's."""
+
+
+class SandboxFailed(UserError):
+    """A sandbox that was chosen could not be entered; `step` is what failed, where it is known."""
+
+    step: str = ""
 
 
 class ExecFailed(OSError):

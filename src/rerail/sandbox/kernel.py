@@ -31,6 +31,7 @@ PR_SET_SECCOMP: Final = 22
 # From 424 on the numbers are the same on every architecture (asm-generic/unistd.h).
 OPEN_TREE: Final = 428
 MOVE_MOUNT: Final = 429
+PIDFD_GETFD: Final = 438
 MOUNT_SETATTR: Final = 442
 LANDLOCK_CREATE_RULESET: Final = 444
 LANDLOCK_ADD_RULE: Final = 445

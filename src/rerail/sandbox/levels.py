@@ -4,10 +4,9 @@ Knows no system call. A layer that is not there is named, with what it would hav
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from rerail.errors import UserError
+from msgspec import Struct
 
 Level = Literal["contained", "no network", "not contained"]
 """From the strongest to the weakest. A replay is trusted from "no network" on."""
@@ -17,22 +16,14 @@ NOT_YET: Final = "this version of rerail does not have it"
 NOT_ASKED: Final = "nobody asked for it"
 
 
-class SandboxFailed(UserError):
-    """A sandbox that was chosen could not be entered; `step` is what failed, where it is known."""
-
-    step: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A connection to a service of this machine that was refused: its path, and who tried."""
 
     path: str
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One mechanism, and what it stops."""
 
     name: str
@@ -59,20 +50,18 @@ PRIVATE_PATHS: Final = Layer(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MissingLayer:
+class MissingLayer(Struct, frozen=True):
     """A layer that does not hold here, and why."""
 
     layer: Layer
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Containment:
+class Containment(Struct, frozen=True):
     """The layers that hold, and those that do not."""
 
     layers: tuple[Layer, ...] = ()
-    missing: tuple[MissingLayer, ...] = field(default=())
+    missing: tuple[MissingLayer, ...] = ()
 
     @classmethod
     def of(cls, wanted: Sequence[Layer], lacking: Mapping[Layer, str]) -> "Containment":

@@ -1,12 +1,12 @@
 """The numbers by which each architecture calls the same things: data, and which one is here."""
 
 import platform
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+
+class Architecture(Struct, frozen=True):
     """An architecture's name in seccomp_data (linux/audit.h) and its call numbers.
 
     The `foreign` ones are those of its 32-bit programs: how they make a socket, connect it, send

@@ -13,7 +13,6 @@ import os
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -22,21 +21,9 @@ from rerail.sandbox.machine import IO_URING_SETUP, X32_CALLS, Architecture
 
 AF_UNIX: Final = 1
 AF_VSOCK: Final = 40
-ADDRESS_SIZE: Final = 110
-"""The size of struct sockaddr_un (unix(7))."""
 
 _SOCKETCALL_CONNECT: Final = 3
 _EACCES, _ENOSYS = 13, 38
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call that waits for a decision: whose it is, which, on which architecture, with what."""
-
-    pid: int
-    number: int
-    audit: int
-    arguments: tuple[int, ...]
 
 
 def program(machine: Architecture) -> bytes:
@@ -88,21 +75,6 @@ def _add_details(filter_: Program) -> None:
     filter_.end(refuse(_EACCES))
     filter_.label("absent")
     filter_.end(refuse(_ENOSYS))
-
-
-def address_of(call: Call, machine: Architecture) -> bytes:
-    """The address that a waiting call names, from its process's memory. Raises OSError."""
-    arguments = call.arguments
-    if call.number in (machine.sendto, machine.foreign_sendto):
-        place, size = arguments[4], arguments[5]
-    else:
-        place, size = arguments[1], arguments[2]
-    with (Path("/proc") / str(call.pid) / "mem").open("rb", buffering=0) as memory:
-        if call.audit != machine.audit and call.number == machine.foreign_multiplexer:
-            memory.seek(place)
-            _, place, size = struct.unpack("<3I", memory.read(12))
-        memory.seek(place)
-        return memory.read(min(size & 0xFFFFFFFF, ADDRESS_SIZE)) or b""
 
 
 def path_in(address: bytes) -> str | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from rerail.sandbox import kernel, mounts, neighbours, seccomp
-from rerail.sandbox.handshake import Handshake
+from rerail.sandbox.handshake import Handshake, SandboxFailed
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
     NOT_ASKED,
@@ -25,7 +25,6 @@ from rerail.sandbox.levels import (
     Containment,
     Layer,
     Refused,
-    SandboxFailed,
 )
 from rerail.sandbox.machine import here
 from rerail.sandbox.view import View

@@ -4,9 +4,11 @@ Knows no system call: `mounts` makes it so in a namespace, `ports` as far as rul
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 CACHES: Final = (
     ".cache",  # uv, pip, Hugging Face and most others; uv does not start without
@@ -16,8 +18,7 @@ CACHES: Final = (
 """In the home folder: what may be lost at any time, and what programs insist on writing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(Struct, frozen=True):
     """What is at `source` is seen at `target` instead of what is there, if anything is."""
 
     source: Path
@@ -25,8 +26,7 @@ class Bind:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """The whole file system, with these differences.
 
     `writable` names what may be written, as the command sees it: targets of `binds` are so without

@@ -1,29 +1,20 @@
 """The supervisor of a sandboxed command: a thread that answers the calls its filter asks about.
 
-How the kernel asks and is answered is here (seccomp_unotify(2)); what to answer is in `neighbours`.
+How the kernel asks is in `notify`; what to answer is in `neighbours`.
 """
 
 import errno
-import fcntl
 import os
 import select
-import struct
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
+from rerail.sandbox import notify
 from rerail.sandbox.levels import Refused
 from rerail.sandbox.machine import Architecture
-from rerail.sandbox.neighbours import Call, address_of, leads_to, made_inside, path_in
-
-_RECEIVE: Final = 0xC0502100
-_ANSWER: Final = 0xC0182101
-_STILL_VALID: Final = 0x40082102
-_GO_ON: Final = 1
-_NOTIFICATION: Final = struct.Struct("=QIIiIQ6Q")
-_RESPONSE: Final = struct.Struct("=QqiI")
+from rerail.sandbox.neighbours import leads_to, made_inside, path_in
 
 
 class Watch:
@@ -60,20 +51,14 @@ class Watch:
             os.close(self._descriptor)
 
     def _answer_one(self) -> None:
-        # "The memory must be zeroed before the call" (seccomp_unotify(2)).
-        received = bytearray(_NOTIFICATION.size)
-        fcntl.ioctl(self._descriptor, _RECEIVE, received)
-        identity, pid, _, number, audit, _, *arguments = _NOTIFICATION.unpack(received)
-        error = self._decide(identity, Call(pid, number, audit, tuple(arguments)))
-        answer = (identity, 0, -error, 0) if error else (identity, 0, 0, _GO_ON)
-        fcntl.ioctl(self._descriptor, _ANSWER, bytearray(_RESPONSE.pack(*answer)))
+        call = notify.receive(self._descriptor)
+        notify.answer(self._descriptor, call, self._decide(call))
 
-    def _decide(self, identity: int, call: Call) -> int:
+    def _decide(self, call: notify.Call) -> int:
         """The error number the call is to fail with, 0 to let it go on."""
         try:
-            address = address_of(call, self._machine)
-            # A process that ended may have left its number to another: ask after reading.
-            fcntl.ioctl(self._descriptor, _STILL_VALID, struct.pack("=Q", identity))
+            address = notify.address_of(call, self._machine)
+            notify.check_waiting(self._descriptor, call)
         except OSError:
             return errno.EACCES
         path = path_in(address)

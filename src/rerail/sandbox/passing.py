@@ -1,0 +1,191 @@
+"""Connections that pass the recorder by: which they are. Nothing is stopped, and nothing changed.
+
+Only TCP counts: a datagram socket is connected to find out a route as often as to send something.
+"""
+
+import os
+import socket
+import struct
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rerail.sandbox import kernel, notify
+from rerail.sandbox.machine import Architecture
+
+_LISTENING: Final = b"0A"
+
+_MAPPED: Final = bytes(10) + b"\xff\xff"
+"""How an IPv4 address begins that is written as IPv6 (RFC 4291 section 2.5.5.2)."""
+
+Way = Literal["passed by", "inside the run"]
+
+
+class Passed(Struct, frozen=True):
+    """A connection that did not go through the recorder: whose, where to, how often so far.
+
+    "inside the run": its other end is a process of the run too.
+    """
+
+    pid: int
+    program: str
+    target: str
+    way: Way
+    count: int = 1
+
+
+class Address(Struct, frozen=True):
+    """An internet address, 4 or 16 bytes, and a port."""
+
+    host: bytes
+    port: int
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it leads to this machine by its loopback."""
+        if len(self.host) == 4:
+            return self.host[0] == 127 or not any(self.host)
+        return self.host[:15] == bytes(15) and self.host[15] <= 1
+
+    def __str__(self) -> str:
+        if len(self.host) == 4:
+            return f"{socket.inet_ntop(socket.AF_INET, self.host)}:{self.port}"
+        return f"[{socket.inet_ntop(socket.AF_INET6, self.host)}]:{self.port}"
+
+
+def internet_address(address: bytes) -> Address | None:
+    """What a struct sockaddr says; None for every other kind of address."""
+    if len(address) < 8:
+        return None
+    family, port = struct.unpack_from("=H", address)[0], struct.unpack_from("!H", address, 2)[0]
+    if family == socket.AF_INET:
+        return Address(address[4:8], port)
+    if family == socket.AF_INET6 and len(address) >= 24:
+        host = address[8:24]
+        return Address(host[12:] if host.startswith(_MAPPED) else host, port)
+    return None
+
+
+class Looking:
+    """Answers calls that wait, and tells of those that pass by: each time, with a count."""
+
+    def __init__(
+        self,
+        asks: int,
+        machine: Architecture,
+        ports: Collection[int],
+        run: Callable[[], Iterable[int]],
+        tell: Callable[[Passed], None],
+    ) -> None:
+        """Asked by a descriptor; `ports` are the recorder's, `run` gives the run's pids."""
+        self._asks = asks
+        self._machine = machine
+        self._ports = ports
+        self._run = run
+        self._tell = tell
+        self._seen: dict[tuple[str, str], Passed] = {}
+
+    def answer_one(self) -> None:
+        """Let the next call go on, and say what it was."""
+        call = notify.receive(self._asks)
+        passed = None
+        try:
+            passed = self._looked_at(call)
+        finally:
+            notify.answer(self._asks, call)
+        if passed is not None:
+            self._seen[passed.program, passed.target] = passed
+            self._tell(passed)
+
+    def _looked_at(self, call: notify.Call) -> Passed | None:
+        """Before the call goes on: its process may be gone right after."""
+        address = internet_address(notify.address_of(call, self._machine))
+        if address is None or not address.port:
+            return None
+        if address.is_here and address.port in self._ports:
+            return None
+        if not is_stream(call.pid, call.arguments[0]):
+            return None
+        name, target = program_of(call.pid), str(address)
+        notify.check_waiting(self._asks, call)
+        before = self._seen.get((name, target))
+        if before is not None:
+            return replace(before, count=before.count + 1)
+        way = way_of(call.pid, address, self._run)
+        return Passed(call.pid, name, target, way) if way else None
+
+
+def way_of(pid: int, address: Address, run: Callable[[], Iterable[int]]) -> Way | None:
+    """What to call a connection of process `pid`; `run` gives the processes of the run.
+
+    None where nothing can come of it: on a port of this machine that nobody listens on.
+    """
+    if not address.is_here:
+        return "passed by"
+    listening = set(_listening(pid, address.port))
+    if not listening:
+        return None
+    inside = any(listening & _sockets_of(other) for other in chain([pid], run()))
+    return "inside the run" if inside else "passed by"
+
+
+def is_stream(pid: int, descriptor: int) -> bool:
+    """Whether a process's socket is of TCP's kind: a copy of it is asked (pidfd_getfd(2))."""
+    try:
+        process = os.pidfd_open(_leader(pid))
+    except OSError:
+        return True
+    try:
+        copy = kernel.syscall(kernel.PIDFD_GETFD, process, descriptor, 0)
+    except OSError:
+        return True
+    finally:
+        os.close(process)
+    with socket.socket(fileno=copy) as own:
+        return own.type == socket.SOCK_STREAM
+
+
+def _leader(pid: int) -> int:
+    """The process that a thread belongs to."""
+    with open(f"/proc/{pid}/status", "rb") as status:  # noqa: PTH123 - the quick way
+        for line in status:
+            if line.startswith(b"Tgid:"):
+                return int(line.split()[1])
+    return pid
+
+
+def program_of(pid: int) -> str:
+    """The name of a program: the file it was started from, else what the kernel calls it."""
+    for name in ("cmdline", "comm"):
+        with suppress(OSError), open(f"/proc/{pid}/{name}", "rb") as words:  # noqa: PTH123
+            first = words.read(4096).partition(b"\0")[0].strip()
+            if first:
+                return os.path.basename(first).decode(errors="replace")  # noqa: PTH119
+    return "?"
+
+
+def _listening(pid: int, port: int) -> Iterator[int]:
+    """The sockets that listen on a port, as process `pid` sees the network (proc(5))."""
+    wanted = b":%04X" % port
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError), open(f"/proc/{pid}/net/{table}", "rb") as lines:  # noqa: PTH123
+            next(lines, None)
+            for line in lines:
+                fields = line.split()
+                if fields[3] == _LISTENING and fields[1].endswith(wanted):
+                    yield int(fields[9])
+
+
+def _sockets_of(pid: int) -> set[int]:
+    found = set()
+    with suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208
+            with suppress(OSError):
+                link = os.readlink(f"/proc/{pid}/fd/{name}")  # noqa: PTH115
+                if link.startswith("socket:["):
+                    found.add(int(link[8:-1]))
+    return found
