@@ -32,7 +32,9 @@ def is_watched(recorded: Recorded) -> bool:
 
 def test_a_client_that_takes_no_proxy_is_named(rail: Rail, start_origin: Start) -> None:
     origin = start_origin(routes({"/": text("direct")}))
-    recorded = rail.record(sys.executable, "-c", DIRECT.format(url=origin.url + '/'), options=["--watch"])
+    recorded = rail.record(
+        sys.executable, "-c", DIRECT.format(url=origin.url + "/"), options=["--watch"]
+    )
     if not is_watched(recorded):
         pytest.skip("this kernel cannot tell")
     assert recorded.text == "direct\n", recorded.said
@@ -77,7 +79,7 @@ def test_what_goes_through_the_recorder_and_what_stays_inside_are_no_warning(
 
 def test_it_can_be_turned_off(rail: Rail, start_origin: Start) -> None:
     origin = start_origin(routes({"/": text("direct")}))
-    words = [sys.executable, "-c", DIRECT.format(url=origin.url + '/')]
+    words = [sys.executable, "-c", DIRECT.format(url=origin.url + "/")]
     recorded = rail.record(*words, options=["--no-watch"])
     started = recorded.events()[0]
     assert isinstance(started, RunStarted)
