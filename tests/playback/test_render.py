@@ -1,18 +1,20 @@
 """The report as a person reads it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rerail.playback.player import Player
 from rerail.playback.render import render
-from rerail.playback.report import Containment, End
+from rerail.playback.report import Attempt, Containment, End
 from rerail.playback.summary import make_report
 
 Maker = Callable[[], Any]
 Ask = Callable[..., Any]
 
 
-def text(player: Player, *, status: int = 0, command: str = "agent") -> str:
+def text(
+    player: Player, *, status: int = 0, command: str = "agent", attempts: Sequence[Attempt] = ()
+) -> str:
     report = make_report(
         player,
         command=[command],
@@ -21,6 +23,7 @@ def text(player: Player, *, status: int = 0, command: str = "agent") -> str:
         ended=End(status=status),
         pace="fast",
         duration_ns=0,
+        attempts=attempts,
     )
     return render(report)
 
@@ -142,3 +145,17 @@ def test_no_text_of_a_tape_makes_a_line_of_its_own(tape_maker: Maker, ask: Ask) 
     player.ledger.notes["a folder\ngreen: followed to the end\r\n"] += 1
     player.answer(ask({"a": 2}, target="/v1/chat/completions\ngreen: followed to the end"))
     assert not [line for line in text(player).splitlines() if line.startswith("green")]
+
+
+def test_what_the_sandbox_refused_is_named(tape_maker: Maker, ask: Ask) -> None:
+    maker = tape_maker()
+    maker.call({"a": 1})
+    player = Player(maker.finish())
+    player.answer(ask({"a": 1}))
+    curl = Attempt(what="tcp", target="192.0.2.1:443", program="curl", pid=7, count=12)
+    git = Attempt(what="write", target="/home/alice/.gitconfig", program="git", pid=8)
+    said = text(player, attempts=[curl, git, *[git] * 6])
+    assert "  refused: curl to 192.0.2.1:443 (12 times)\n" in said
+    assert "  refused: git to write /home/alice/.gitconfig\n" in said
+    assert "  refused: 3 more\n" in said
+    assert said.startswith("green")

@@ -52,6 +52,35 @@ def test_sockets_that_know_no_namespaces_are_refused(
         assert verdict(machine, machine.socket, family, 2, 0) == ALLOWED
 
 
+def test_messages_and_raw_sockets_are_asked_about(verdict: Verdict, machine: Architecture) -> None:
+    for number in (machine.sendmsg, machine.sendmmsg):
+        assert verdict(machine, number, 3, 0x7FFD0000, 0) == ASKED
+    for family, kind in ((2, 3), (10, 3 | 0o2000000), (17, 3), (17, 2)):
+        assert verdict(machine, machine.socket, family, kind, 0) == ASKED
+    for family in (1, 16):
+        assert verdict(machine, machine.socket, family, 3, 0) == ALLOWED
+
+
+def test_calls_that_may_change_files_are_asked_about_where_that_is_wanted(
+    run_filter: Callable[..., int], machine: Architecture
+) -> None:
+    files, folder = machine.files, 2**32 - 100
+    with_writes = program(machine, writes=True)
+    for name, number in files.items():
+        assert run_filter(program(machine), machine.audit, number, 0, 0, 0x42) == ALLOWED
+        if name not in ("open", "openat"):
+            assert run_filter(with_writes, machine.audit, number, 0, 0, 0) == ASKED
+    for flags, wanted in (
+        (0, ALLOWED),
+        (1, ASKED),
+        (2, ASKED),
+        (0o100, ASKED),
+        (0o2000000, ALLOWED),
+    ):
+        asked = run_filter(with_writes, machine.audit, files["openat"], folder, 8, flags)
+        assert asked == wanted
+
+
 def test_io_uring_is_not_there(verdict: Verdict, machine: Architecture) -> None:
     assert verdict(machine, 425) == ABSENT
     assert verdict(machine, 425, audit=I386_AUDIT) == ABSENT

@@ -9,7 +9,7 @@ import pytest
 
 from rerail.launch.child import Ending, start
 from rerail.sandbox import choose, watch
-from rerail.sandbox.levels import UNIX_SOCKET_FILTER
+from rerail.sandbox.levels import UNIX_SOCKET_FILTER, Refused
 from rerail.sandbox.network import NetworkNamespace
 from rerail.sandbox.view import Bind, View
 
@@ -95,7 +95,8 @@ def test_what_was_refused_is_told(tmp_path: Path, python: str, engine: str) -> N
         words, cwd=tmp_path, environment=environment, sandbox=sandbox, ports=[4321]
     ) as child:
         child.wait()
-        assert [(refused.path, refused.pid) for refused in sandbox.refused] == [(engine, child.pid)]
+        name = Path(python).name
+        assert sandbox.refused == (Refused("unix socket", engine, name, child.pid),)
         assert child.listeners
         child.listeners[0].close()
 

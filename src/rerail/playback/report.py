@@ -168,6 +168,16 @@ class Unused(Struct, frozen=True, kw_only=True):
     turns: Annotated[int, _says("of a WebSocket that was used: the agent's messages left")] = 0
 
 
+class Attempt(Struct, frozen=True, kw_only=True):
+    """Something the command tried and its sandbox refused."""
+
+    what: Literal["tcp", "udp", "name lookup", "unix socket", "raw socket", "write"]
+    target: Annotated[str, _says("an address and port, or a path")]
+    program: str
+    pid: Annotated[int, _says("the process that tried it first")]
+    count: Annotated[int, _says("how often this program tried it")] = 1
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """What a replay did, and whether it followed its recording."""
 
@@ -198,6 +208,7 @@ class Report(Struct, frozen=True, kw_only=True):
     out_of_order: list[OutOfOrder] = []
     bound_by_arrival: list[BoundByArrival] = []
     unused: list[Unused] = []
+    attempts: Annotated[list[Attempt], _says("what the sandbox refused, as far as it is told")] = []
     notes: Annotated[list[str], _says("anything else a person should know")] = []
 
 

@@ -20,7 +20,7 @@ from rerail.playback.onward import Onward
 from rerail.playback.pace import Pace
 from rerail.playback.player import Player, Policy
 from rerail.playback.probes import Playhead
-from rerail.playback.report import Containment, End, Report
+from rerail.playback.report import Attempt, Containment, End, Report
 from rerail.playback.stage import LiveCalls, Stage
 from rerail.playback.strangers import is_known, leave_nothing_to
 from rerail.playback.summary import make_report
@@ -187,9 +187,6 @@ class _Replaying:
             notes += self._playhead.missed(self._record.probe_wrote if self._record else None)
         if self._record is not None:
             self._record.ended(ending, left)
-        sandbox = self._settings.sandbox
-        tried = {refused.path for refused in sandbox.refused} if sandbox else set()
-        notes += [f"a connection to {path} of this machine was refused" for path in sorted(tried)]
         if str(self._cwd) != self._tape.run.cwd:
             why = "is not here" if self._known else "was not entered: a stranger chose it"
             notes.append(f"the recorded folder {self._tape.run.cwd} {why}")
@@ -259,8 +256,22 @@ class _Replaying:
             ended=End(status=ending.status, signal=ending.signal),
             pace=settings.pace.name,
             duration_ns=self._clock.at(),
+            attempts=self._attempts(),
             notes=map(self._redactor.text, notes),
         )
+
+    def _attempts(self) -> list[Attempt]:
+        sandbox = self._settings.sandbox
+        return [
+            Attempt(
+                what=refused.what,
+                target=self._redactor.text(refused.target),
+                program=refused.program,
+                pid=refused.pid,
+                count=refused.count,
+            )
+            for refused in (sandbox.refused if sandbox else ())
+        ]
 
 
 def _folder(run: RunStarted, *, known: bool) -> Path:

@@ -11,6 +11,7 @@ from rerail.llm.steps import Attempt
 from rerail.playback.ledger import Ledger
 from rerail.playback.player import Player, describe
 from rerail.playback.report import (
+    Attempt,
     Containment,
     Counts,
     End,
@@ -33,6 +34,7 @@ def make_report(
     ended: End,
     pace: str,
     duration_ns: int,
+    attempts: Iterable[Attempt] = (),
     notes: Iterable[str] = (),
 ) -> Report:
     """The report of a finished replay. `environment` holds names, `notes` further sentences."""
@@ -66,6 +68,7 @@ def make_report(
         out_of_order=ledger.out_of_order,
         bound_by_arrival=ledger.bound_by_arrival,
         unused=_unused(player),
+        attempts=list(attempts),
         notes=[*notes, *(f"{count} {text}" for text, count in ledger.notes.items())],
     )
 

@@ -102,6 +102,15 @@ def set_read_only(path: str, read_only: bool, *, below_too: bool = True) -> None
     syscall(MOUNT_SETATTR, _AT_FDCWD, _text(path), flags, place, len(attributes))
 
 
+def copy_of(pid: int, descriptor: int) -> int:
+    """A copy of an open file of process `pid` (pidfd_getfd(2), Linux 5.6). Raises OSError."""
+    process = os.pidfd_open(pid)
+    try:
+        return syscall(PIDFD_GETFD, process, descriptor, 0)
+    finally:
+        os.close(process)
+
+
 def prctl(option: int, *arguments: "int | ctypes.c_void_p") -> int:
     """prctl(2), missing arguments as 0. Raises OSError."""
     words = [arg if isinstance(arg, ctypes.c_void_p) else ctypes.c_ulong(arg) for arg in arguments]

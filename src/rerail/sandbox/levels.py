@@ -12,15 +12,24 @@ Level = Literal["contained", "no network", "not contained"]
 """From the strongest to the weakest. A replay is trusted from "no network" on."""
 
 
+Attempt = Literal["tcp", "udp", "name lookup", "unix socket", "raw socket", "write"]
+"""What a sandbox keeps a command from."""
+
 NOT_YET: Final = "this version of rerail does not have it"
 NOT_ASKED: Final = "nobody asked for it"
 
 
 class Refused(Struct, frozen=True):
-    """A connection to a service of this machine that was refused: its path, and who tried."""
+    """Something the command tried in vain: what, with what target, which program, how often.
 
-    path: str
+    `pid` is the process that tried it first.
+    """
+
+    what: Attempt
+    target: str
+    program: str
     pid: int
+    count: int = 1
 
 
 class Layer(Struct, frozen=True):

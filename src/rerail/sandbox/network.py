@@ -80,6 +80,7 @@ class NetworkNamespace:
             wanted.append(PRIVATE_PATHS)
         view = view.unplaced() if PRIVATE_PATHS in lacking else view
         self.view = view.unruled() if WRITE_RULES in lacking else view
+        self._rules_writes = self.view.writable is not None
         self.containment = Containment.of(wanted, lacking)
 
     @property
@@ -106,10 +107,12 @@ class NetworkNamespace:
             mounts.enter(self.view, parent, self._architecture)
         if self._machine is not None:
             with parent.step(WATCHING):
-                asks = seccomp.install_supervised(neighbours.program(self._machine), self._machine)
-                parent.send_descriptors(asks)
+                filter_ = neighbours.program(self._machine, writes=self._rules_writes)
+                asks = seccomp.install_supervised(filter_, self._machine)
+                # Handing it over by a message would have to wait for whoever it is handed to.
+                parent.offer_descriptor(asks)
                 os.close(asks)
-        if self.view.writable is not None:
+        if self._rules_writes:
             with parent.step(mounts.CLOSING):
                 # Root may give files away here, but not undo what was mounted.
                 kernel.prctl(kernel.PR_CAPBSET_DROP, kernel.CAP_SYS_ADMIN)
@@ -131,7 +134,10 @@ class NetworkNamespace:
         if self._machine is not None:
             try:
                 self._watch = Watch(
-                    child.receive_descriptors()[0], self._machine, allowed=self._sockets
+                    child.take_descriptor(pid),
+                    self._machine,
+                    allowed=self._sockets,
+                    free=self.view.free,
                 )
             except SandboxFailed:
                 for listener in listeners:

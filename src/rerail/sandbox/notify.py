@@ -58,23 +58,41 @@ def check_waiting(descriptor: int, call: Call) -> None:
 
 
 def address_of(call: Call, machine: Architecture) -> bytes:
-    """The socket address that a waiting call names, from its process's memory. Raises OSError."""
+    """The socket address that a waiting call names, from its process's memory; may be empty.
+
+    Raises OSError.
+    """
     arguments = call.arguments
     if call.number in (machine.sendto, machine.foreign_sendto):
         place, size = arguments[4], arguments[5]
+    elif call.audit == machine.audit and call.number in (machine.sendmsg, machine.sendmmsg):
+        # struct msghdr begins with its address, struct mmsghdr with a struct msghdr (sendmmsg(2)).
+        place, size = _words("=QI", call.pid, arguments[1])
     else:
         place, size = arguments[1], arguments[2]
     if call.audit != machine.audit and call.number == machine.foreign_multiplexer:
-        _, place, size = struct.unpack("<3I", memory_of(call.pid, place, 12))
+        _, place, size = _words("<3I", call.pid, place)
+    if not place:
+        return b""
     return memory_of(call.pid, place, min(size & 0xFFFFFFFF, LONGEST_ADDRESS))
 
 
+def _words(form: str, pid: int, place: int) -> tuple[int, ...]:
+    found = memory_of(pid, place, struct.calcsize(form))
+    if len(found) < struct.calcsize(form):
+        raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+    return struct.unpack(form, found)
+
+
 def memory_of(pid: int, place: int, size: int) -> bytes:
-    """Bytes of a process's memory. Raises OSError."""
+    """So many bytes of a process's memory, at least one. Raises OSError."""
     if place >= 1 << 63:  # no place that a process may read, and none that pread takes
         raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
     memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.pread(memory, size, place)
+        found = os.pread(memory, size, place)
     finally:
         os.close(memory)
+    if size and not found:
+        raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+    return found

@@ -6,7 +6,7 @@ Only TCP counts: a datagram socket is connected to find out a route as often as 
 import os
 import socket
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from itertools import chain
 from typing import Final, Literal
@@ -126,7 +126,7 @@ def way_of(pid: int, address: Address, run: Callable[[], Iterable[int]]) -> Way 
     """
     if not address.is_here:
         return "passed by"
-    listening = set(_listening(pid, address.port))
+    listening = listeners(pid, address.port)
     if not listening:
         return None
     inside = any(listening & _sockets_of(other) for other in chain([pid], run()))
@@ -136,15 +136,9 @@ def way_of(pid: int, address: Address, run: Callable[[], Iterable[int]]) -> Way 
 def is_stream(pid: int, descriptor: int) -> bool:
     """Whether a process's socket is of TCP's kind: a copy of it is asked (pidfd_getfd(2))."""
     try:
-        process = os.pidfd_open(_leader(pid))
+        copy = kernel.copy_of(_leader(pid), descriptor)
     except OSError:
         return True
-    try:
-        copy = kernel.syscall(kernel.PIDFD_GETFD, process, descriptor, 0)
-    except OSError:
-        return True
-    finally:
-        os.close(process)
     with socket.socket(fileno=copy) as own:
         return own.type == socket.SOCK_STREAM
 
@@ -168,16 +162,17 @@ def program_of(pid: int) -> str:
     return "?"
 
 
-def _listening(pid: int, port: int) -> Iterator[int]:
+def listeners(pid: int, port: int) -> set[int]:
     """The sockets that listen on a port, as process `pid` sees the network (proc(5))."""
-    wanted = b":%04X" % port
+    found, wanted = set(), b":%04X" % port
     for table in ("tcp", "tcp6"):
         with suppress(OSError), open(f"/proc/{pid}/net/{table}", "rb") as lines:  # noqa: PTH123
             next(lines, None)
             for line in lines:
                 fields = line.split()
                 if fields[3] == _LISTENING and fields[1].endswith(wanted):
-                    yield int(fields[9])
+                    found.add(int(fields[9]))
+    return found
 
 
 def _sockets_of(pid: int) -> set[int]:

@@ -60,6 +60,12 @@ class View(Struct, frozen=True, kw_only=True):
         """Whether the command may as well be left where it is."""
         return not self.binds and self.writable is None
 
+    @property
+    def free(self) -> list[Path]:
+        """All that may be written, as the command sees it."""
+        targets = [bind.target for bind in self.binds if not bind.read_only]
+        return [*(self.writable or ()), *self.private, *targets]
+
     def unplaced(self) -> "View":
         """The same where nothing can be put at another path: copies are seen at their own."""
         sources = [bind.source for bind in self.binds if not bind.read_only]

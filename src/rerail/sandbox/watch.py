@@ -1,36 +1,61 @@
 """The supervisor of a sandboxed command: a thread that answers the calls its filter asks about.
 
-How the kernel asks is in `notify`; what to answer is in `neighbours`.
+How the kernel asks is in `notify`; what to answer is in `neighbours`, `passing` and `writes`. What
+is refused is told: mostly the kernel itself refuses, in a namespace from which nothing leads out.
 """
 
 import errno
 import os
 import select
+import socket
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
 
 from rerail.sandbox import notify
-from rerail.sandbox.levels import Refused
+from rerail.sandbox.levels import Attempt, Refused
 from rerail.sandbox.machine import Architecture
 from rerail.sandbox.neighbours import leads_to, made_inside, path_in
+from rerail.sandbox.passing import Address, internet_address, is_stream, listeners, program_of
+from rerail.sandbox.writes import refused_path
+
+KINDS_TOLD: Final = 1000
+"""Past so many different things that were refused, no more are kept."""
+
+_DNS: Final = 53
 
 
 class Watch:
-    """Answers until the last process under the filter is gone. `refused` tells what was refused.
+    """Answers until the last process under the filter is gone.
 
-    `allowed` are sockets on paths that may be reached though they were made outside.
+    `allowed` are sockets on paths that may be reached though they were made outside, `free` the
+    folders that may be written.
     """
 
     def __init__(
-        self, descriptor: int, machine: Architecture, *, allowed: Sequence[Path] = ()
+        self,
+        descriptor: int,
+        machine: Architecture,
+        *,
+        allowed: Sequence[Path] = (),
+        free: Sequence[Path] = (),
     ) -> None:
-        self.refused: list[Refused] = []
+        self._refused: dict[tuple[Attempt, str, str], Refused] = {}
         self._descriptor = descriptor
         self._machine = machine
         self._allowed = allowed
+        self._free = [str(path) for path in free]
+        self._files = {number: name for name, number in machine.files.items()}
         self._thread = threading.Thread(target=self._serve, name="sandbox", daemon=True)
+
+    @property
+    def refused(self) -> list[Refused]:
+        """What was refused so far: each kind once, with a count."""
+        return list(self._refused.values())
 
     def start(self) -> None:
         """Begin to answer."""
@@ -52,19 +77,70 @@ class Watch:
 
     def _answer_one(self) -> None:
         call = notify.receive(self._descriptor)
-        notify.answer(self._descriptor, call, self._decide(call))
+        error = errno.EACCES
+        try:
+            error = self._decide(call)
+        finally:
+            notify.answer(self._descriptor, call, error)
 
     def _decide(self, call: notify.Call) -> int:
         """The error number the call is to fail with, 0 to let it go on."""
+        native = call.audit == self._machine.audit
+        if native and call.number in self._files:
+            self._look_at_write(call, self._files[call.number])
+            return 0
+        if native and call.number == self._machine.socket:
+            self._note(call, "raw socket", _family(call.arguments[0] & 0xFFFFFFFF))
+            return errno.EPERM
         try:
             address = notify.address_of(call, self._machine)
             notify.check_waiting(self._descriptor, call)
         except OSError:
             return errno.EACCES
         path = path_in(address)
-        if path is None or made_inside(call.pid, path):
+        if path is not None:
+            return self._neighbour(call, path)
+        internet = internet_address(address)
+        if internet is not None:
+            self._look_at_way_out(call, internet)
+        return 0
+
+    def _neighbour(self, call: notify.Call, path: str) -> int:
+        if made_inside(call.pid, path):
             return 0
         if self._allowed and leads_to(call.pid, path, self._allowed):
             return 0
-        self.refused.append(Refused(path, call.pid))
+        self._note(call, "unix socket", path)
         return errno.ECONNREFUSED
+
+    def _look_at_way_out(self, call: notify.Call, address: Address) -> None:
+        """In the namespace nothing answers but what listens in it: the kernel says so itself."""
+        what: Attempt = "tcp" if is_stream(call.pid, call.arguments[0]) else "udp"
+        if what == "udp" and address.port == _DNS:
+            what = "name lookup"
+        if address.is_here and (what == "udp" or listeners(call.pid, address.port)):
+            return
+        if address.port:
+            self._note(call, what, str(address))
+
+    def _look_at_write(self, call: notify.Call, name: str) -> None:
+        with suppress(OSError):
+            path = refused_path(call, name, self._free)
+            if path is not None:
+                self._note(call, "write", path)
+
+    def _note(self, call: notify.Call, what: Attempt, target: str) -> None:
+        program = program_of(call.pid)
+        key = (what, target, program)
+        before = self._refused.get(key)
+        if before is not None:
+            self._refused[key] = replace(before, count=before.count + 1)
+        elif len(self._refused) < KINDS_TOLD:
+            self._refused[key] = Refused(what, target, program, call.pid)
+
+
+def _family(number: int) -> str:
+    try:
+        return socket.AddressFamily(number).name
+    except ValueError:
+        return f"family {number}"
