@@ -33,29 +33,48 @@ class Refused(Struct, frozen=True):
 
 
 class Layer(Struct, frozen=True):
-    """One mechanism, and what it stops."""
+    """One mechanism, what it stops, and what brings it where it is missing."""
 
     name: str
     stops: str
+    mend: str
 
+
+_NAMESPACES: Final = (
+    "allow user namespaces: sysctl user.max_user_namespaces, on Ubuntu "
+    "kernel.apparmor_restrict_unprivileged_userns=0, in a container its seccomp profile"
+)
+_FILTERS: Final = "a kernel with seccomp notifications (Linux 5.6), x86-64, arm64 or riscv64"
 
 NETWORK_NAMESPACE: Final = Layer(
     "network namespace",
     "TCP, UDP, DNS and abstract unix sockets to anything but the recorder",
+    _NAMESPACES,
 )
-TCP_RULES: Final = Layer("landlock tcp rules", "TCP to any port but the recorder's")
+TCP_RULES: Final = Layer(
+    "landlock tcp rules",
+    "TCP to any port but the recorder's",
+    "Linux 6.7 with Landlock (`lsm=` of the kernel's command line)",
+)
 SOCKET_FILTER: Final = Layer(
-    "socket filter", "UDP, DNS, raw and MPTCP sockets, and sockets made through io_uring"
+    "socket filter",
+    "UDP, DNS, raw and MPTCP sockets, and sockets made through io_uring",
+    _FILTERS,
 )
 UNIX_SOCKET_FILTER: Final = Layer(
     "unix socket filter",
     "services of this machine that listen on a path (container engine, message bus)",
+    _FILTERS,
 )
 WRITE_RULES: Final = Layer(
-    "write rules", "writes outside the working folder, temporary folders and caches"
+    "write rules",
+    "writes outside the working folder, temporary folders and caches",
+    "Linux 5.12 with namespaces, or Landlock (Linux 5.13)",
 )
 PRIVATE_PATHS: Final = Layer(
-    "private mounts", "an own path: a copy of the recorded folder is not at the recorded place"
+    "private mounts",
+    "a working path other than the recorded one",
+    _NAMESPACES,
 )
 
 
