@@ -169,7 +169,7 @@ def test_a_child_that_dies_before_it_begins_is_noticed() -> None:
     ours, theirs = Handshake.pair()
     theirs.close()
     with pytest.raises(SandboxFailed, match="ended before it began"):
-        NetworkNamespace().admit(ours, 1)
+        NetworkNamespace().admit(ours, 1, [1])
     ours.close()
 
 

@@ -48,7 +48,7 @@ class Sandbox(Protocol):
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """In the child, between fork and exec; `ports` are the recorder's."""
 
-    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+    def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """In the parent, meanwhile; a listener for each port. Raises `SandboxFailed`."""
 
 
@@ -69,7 +69,7 @@ class Unconfined:
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """Nothing to enter."""
 
-    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+    def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """Nothing to be done."""
         return []
 
@@ -91,6 +91,7 @@ def choose_sandbox(
     try:
         from rerail.sandbox.network import OF_STEP, NetworkNamespace
         from rerail.sandbox.ports import PortRules
+        from rerail.sandbox.watch import WATCHING
     except (ImportError, AttributeError):
         return Unconfined("this system has no such thing", view)
     lacking: dict[Layer, str] = {}
@@ -103,11 +104,17 @@ def choose_sandbox(
         if layer is None or layer in lacking:
             break
         lacking[layer] = failed.what
-    rules = PortRules(view, why_no_namespace=failed.what)
-    if not rules.containment.layers:
-        return Unconfined(failed.what, view)
-    refused = refusal(rules)
-    return rules if refused is None else Unconfined(refused.what, view)
+    why, unwatched = failed.what, ""
+    while True:
+        rules = PortRules(view, sockets=sockets, why_no_namespace=why, unwatched=unwatched)
+        if not rules.containment.layers:
+            return Unconfined(why, view)
+        failed = refusal(rules)
+        if failed is None:
+            return rules
+        if failed.step != WATCHING or unwatched:
+            return Unconfined(failed.what, view)
+        unwatched = failed.what
 
 
 def refusal(sandbox: Sandbox) -> SandboxFailed | None:
@@ -125,7 +132,7 @@ def refusal(sandbox: Sandbox) -> SandboxFailed | None:
             os._exit(0)
     theirs.close()
     try:
-        for listener in sandbox.admit(ours, pid):
+        for listener in sandbox.admit(ours, pid, [0]):
             listener.close()
         ours.await_exec()
     except SandboxFailed as failed:

@@ -15,7 +15,6 @@ Level = Literal["contained", "no network", "not contained"]
 Attempt = Literal["tcp", "udp", "name lookup", "unix socket", "raw socket", "write"]
 """What a sandbox keeps a command from."""
 
-NOT_YET: Final = "this version of rerail does not have it"
 NOT_ASKED: Final = "nobody asked for it"
 
 

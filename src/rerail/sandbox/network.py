@@ -28,10 +28,9 @@ from rerail.sandbox.levels import (
 )
 from rerail.sandbox.machine import here
 from rerail.sandbox.view import View
-from rerail.sandbox.watch import Watch
+from rerail.sandbox.watch import WATCHING, Watch
 
 SEPARATING: Final = "make a user and network namespace"
-WATCHING: Final = "have connections to paths looked at"
 OF_STEP: Final = {
     mounts.PLACING: PRIVATE_PATHS,
     mounts.CLOSING: WRITE_RULES,
@@ -117,7 +116,7 @@ class NetworkNamespace:
                 # Root may give files away here, but not undo what was mounted.
                 kernel.prctl(kernel.PR_CAPBSET_DROP, kernel.CAP_SYS_ADMIN)
 
-    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+    def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """In the parent: name the child's users, take its listeners. Raises `SandboxFailed`."""
         child.expect(_UNSHARED)
         try:

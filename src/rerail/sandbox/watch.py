@@ -9,7 +9,7 @@ import os
 import select
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -19,9 +19,12 @@ from msgspec.structs import replace
 from rerail.sandbox import notify
 from rerail.sandbox.levels import Attempt, Refused
 from rerail.sandbox.machine import Architecture
-from rerail.sandbox.neighbours import leads_to, made_inside, path_in
+from rerail.sandbox.neighbours import SOCK_TYPE_MASK, leads_to, made_inside, path_in
 from rerail.sandbox.passing import Address, internet_address, is_stream, listeners, program_of
-from rerail.sandbox.writes import refused_path
+from rerail.sandbox.writes import absolute, is_beneath, refused_path
+
+WATCHING: Final = "have connections to paths looked at"
+"""The step by which a child comes under the filter that asks."""
 
 KINDS_TOLD: Final = 1000
 """Past so many different things that were refused, no more are kept."""
@@ -33,7 +36,8 @@ class Watch:
     """Answers until the last process under the filter is gone.
 
     `allowed` are sockets on paths that may be reached though they were made outside, `free` the
-    folders that may be written.
+    folders that may be written. `ports` are the recorder's where the command is in no network
+    namespace of its own: what leads elsewhere is refused, and a path outside `free` is another's.
     """
 
     def __init__(
@@ -43,11 +47,13 @@ class Watch:
         *,
         allowed: Sequence[Path] = (),
         free: Sequence[Path] = (),
+        ports: Collection[int] | None = None,
     ) -> None:
         self._refused: dict[tuple[Attempt, str, str], Refused] = {}
         self._descriptor = descriptor
         self._machine = machine
         self._allowed = allowed
+        self._ports = ports
         self._free = [str(path) for path in free]
         self._files = {number: name for name, number in machine.files.items()}
         self._thread = threading.Thread(target=self._serve, name="sandbox", daemon=True)
@@ -90,8 +96,10 @@ class Watch:
             self._look_at_write(call, self._files[call.number])
             return 0
         if native and call.number == self._machine.socket:
-            self._note(call, "raw socket", _family(call.arguments[0] & 0xFFFFFFFF))
-            return errno.EPERM
+            datagram = call.arguments[1] & SOCK_TYPE_MASK == socket.SOCK_DGRAM
+            what: Attempt = "udp" if datagram else "raw socket"
+            self._note(call, what, _family(call.arguments[0] & 0xFFFFFFFF))
+            return errno.EPERM if self._ports is None else errno.EACCES
         try:
             address = notify.address_of(call, self._machine)
             notify.check_waiting(self._descriptor, call)
@@ -106,15 +114,26 @@ class Watch:
         return 0
 
     def _neighbour(self, call: notify.Call, path: str) -> int:
-        if made_inside(call.pid, path):
+        if self._is_own(call, path):
             return 0
         if self._allowed and leads_to(call.pid, path, self._allowed):
             return 0
         self._note(call, "unix socket", path)
         return errno.ECONNREFUSED
 
+    def _is_own(self, call: notify.Call, path: str) -> bool:
+        if self._ports is None:
+            return made_inside(call.pid, path)
+        place = absolute(call.pid, path)
+        # Where nothing is, the kernel may say so itself.
+        return is_beneath(place, self._free) or not Path(place).exists()
+
     def _look_at_way_out(self, call: notify.Call, address: Address) -> None:
-        """In the namespace nothing answers but what listens in it: the kernel says so itself."""
+        """The kernel refuses by itself what does not lead to the recorder, or stay inside."""
+        if self._ports is not None:
+            if not (address.is_here and address.port in self._ports):
+                self._note(call, "tcp", str(address))
+            return
         what: Attempt = "tcp" if is_stream(call.pid, call.arguments[0]) else "udp"
         if what == "udp" and address.port == _DNS:
             what = "name lookup"
@@ -125,7 +144,7 @@ class Watch:
 
     def _look_at_write(self, call: notify.Call, name: str) -> None:
         with suppress(OSError):
-            path = refused_path(call, name, self._free)
+            path = refused_path(call, name, self._free, mounted=self._ports is None)
             if path is not None:
                 self._note(call, "write", path)
 

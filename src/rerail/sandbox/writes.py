@@ -63,19 +63,24 @@ def add_details(filter_: Program, allow: int) -> None:
         filter_.end(allow)
 
 
-def refused_path(call: notify.Call, name: str, free: Sequence[str]) -> str | None:
+def refused_path(
+    call: notify.Call, name: str, free: Sequence[str], *, mounted: bool = True
+) -> str | None:
     """The path that a waiting call (`name` in `_PLACES`) is about to be refused, None if it is not.
 
-    `free` are the folders that may be written. Where the user might not have written without a
-    sandbox either, nothing is refused by it. Raises OSError.
+    `free` are the folders that may be written. `mounted`: all else is mounted read-only, so a place
+    that is not was made writable by the command itself. Where the user might not have written
+    without a sandbox either, nothing is refused by it. Raises OSError.
     """
     path = path_of(call, name)
-    if path.startswith(_FREE) or any(f"{path}/".startswith(f"{place}/") for place in free):
+    if path.startswith(_FREE) or is_beneath(path, free):
         return None
     if "/__pycache__/" in path or path.endswith("/__pycache__"):
         return None  # a cache beside the code, which Python does without
     seen = Path(f"/proc/{call.pid}/root{path}")
-    if not _would_change(seen, name, call) or not os.statvfs(seen.parent).f_flag & os.ST_RDONLY:
+    if not _would_change(seen, name, call):
+        return None
+    if mounted and not os.statvfs(seen.parent).f_flag & os.ST_RDONLY:
         return None
     return path if _is_ours(Path(path)) else None
 
@@ -84,11 +89,21 @@ def path_of(call: notify.Call, name: str) -> str:
     """The path in a waiting call, absolute, as its process sees it. Raises OSError."""
     folder, place = _PLACES[name]
     path = os.fsdecode(_text(call.pid, call.arguments[place]))
+    base = call.arguments[folder] & 0xFFFFFFFF if folder is not None else _AT_FDCWD
+    return absolute(call.pid, path, "cwd" if base == _AT_FDCWD else f"fd/{base}")
+
+
+def absolute(pid: int, path: str, start: str = "cwd") -> str:
+    """A path of process `pid`, which begins in its entry `start` if it is relative."""
     if path.startswith("/"):
         return os.path.normpath(path)
-    base = call.arguments[folder] & 0xFFFFFFFF if folder is not None else _AT_FDCWD
-    start = "cwd" if base == _AT_FDCWD else f"fd/{base}"
-    return os.path.normpath(os.path.join(os.readlink(f"/proc/{call.pid}/{start}"), path))  # noqa: PTH115, PTH118
+    folder = os.readlink(f"/proc/{pid}/{start}")  # noqa: PTH115
+    return os.path.normpath(f"{folder}/{path}")
+
+
+def is_beneath(path: str, folders: Sequence[str]) -> bool:
+    """Whether a path is in one of these folders, or one of them."""
+    return any(f"{path}/".startswith(f"{folder}/") for folder in folders)
 
 
 def _text(pid: int, place: int) -> bytes:
