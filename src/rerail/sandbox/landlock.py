@@ -1,4 +1,4 @@
-"""Landlock (landlock(7)), where there is no namespace: TCP to named ports, writing to named folders.
+"""Landlock (landlock(7)), where no namespace is: TCP to named ports, writing to named folders.
 
 A rule names a port, not an address, and nothing but TCP; what slips by is the business of
 `sockets`. The kernel needs to be 6.7 or newer. Below these rules nothing can be mounted.
