@@ -85,3 +85,24 @@ def test_it_can_be_turned_off(rail: Rail, start_origin: Start) -> None:
     assert isinstance(started, RunStarted)
     assert started.capture["bypass"] == "not noticed: not asked for"
     assert missing(recorded) == []
+
+
+def test_where_the_kernel_may_not_tell_python_does(rail: Rail, start_origin: Start) -> None:
+    """An ordinary user with sudo: the filter would take sudo away."""
+    origin = start_origin(routes({"/": text("direct")}))
+    program = (
+        "import rerail.capture.session as session; from rerail.cli.main import main;"
+        "session.why_not = lambda environment, wanted: 'a test'; main()"
+    )
+    direct = DIRECT.format(url=origin.url + "/")
+    words = ["record", "-o", "run.tape", "--", sys.executable, "-c", direct]
+    ran = rail.run(sys.executable, "-c", program, *words)
+    recorded = Recorded(ran.status, ran.output, ran.said, rail.folder / "run.tape")
+    assert recorded.text == "direct\n", recorded.said
+    started = recorded.events()[0]
+    assert isinstance(started, RunStarted)
+    assert started.capture["bypass"] == "only Python tells: a test"
+    (event,) = missing(recorded)
+    assert event.what == PASSED
+    assert event.detail.endswith(f"to {origin.host}:{origin.port}")
+    assert "1 connection passed the recorder by" in recorded.said

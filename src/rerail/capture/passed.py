@@ -3,12 +3,17 @@
 Knows no kernel. How often a kind came is said at the end, where it came more than once.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from rerail.capture.recorder import Recorder
+from rerail.launch.family import descendants_of
 
 if TYPE_CHECKING:
     from rerail.sandbox.passing import Passed
@@ -36,6 +41,16 @@ class PassedBy:
             with suppress(RuntimeError):  # The loop has ended: `stop` took what there was.
                 self._soon(self._write_told)
 
+    def told_by_probe(self, program: str, pid: int, host: str, port: int) -> None:
+        """Called on the loop, where no lookout is."""
+        from rerail.sandbox.passing import Passed, named_address, way_of
+
+        address = named_address(host, port)
+        way = way_of(pid, address, partial(descendants_of, os.getpid())) if address else "passed by"
+        if way is not None:
+            self._told.append(Passed(pid, program, str(address or f"{host}:{port}"), way))
+            self._write_told()
+
     def name(self, *, pid: int, number: int) -> None:
         """What a process is called on the tape."""
         self._numbers[pid] = number
@@ -57,8 +72,11 @@ class PassedBy:
         while self._told:
             passed = self._told.popleft()
             key = (passed.program, passed.target)
-            if key not in self._seen:
+            before = self._seen.get(key)
+            if before is None:
                 self._write(passed)
+            elif passed.count <= before.count:  # each process counts for itself
+                passed = replace(passed, count=before.count + 1)
             self._seen[key] = passed
 
     def _write(self, passed: "Passed", more: str = "") -> None:

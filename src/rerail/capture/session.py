@@ -165,8 +165,7 @@ class _Recording:
             "each time handed out by Python and Node" if settings.clock else "no: left out"
         )
         capture["random"] = "from a seed, in Python and Node" if settings.random else "no: left out"
-        unwatched = self._unwatched
-        capture["bypass"] = f"not noticed: {unwatched}" if unwatched else "TCP is noticed"
+        capture["bypass"] = self._who_tells()
         capture |= described(settings.reverse)
         return Run(
             argv=settings.command,
@@ -178,6 +177,12 @@ class _Recording:
             facts=settings.facts,
             seed=bytes.fromhex(self._folder.settings.seed),
         )
+
+    def _who_tells(self) -> str:
+        if not self._unwatched:
+            return "TCP is noticed"
+        who = "not noticed" if self._settings.watch is False else "only Python tells"
+        return f"{who}: {self._unwatched}"
 
     def _start_command(self) -> Child:
         settings = self._settings
@@ -193,6 +198,7 @@ class _Recording:
             ),
             run_folder=self._folder.path,
             hash_seed=self._folder.settings.hash_seed,
+            tells=bool(self._unwatched) and settings.watch is not False,
         )
         self._lookout = self._new_lookout()
         try:
@@ -262,6 +268,9 @@ class _Recording:
 
     def missing(self, what: str, detail: str, process_id: int) -> None:
         self._recorder.missing(what, detail, process_id)
+
+    def passed_by(self, program: str, pid: int, host: str, port: int, process_id: int) -> None:
+        self._passed.told_by_probe(program, pid, host, port)
 
 
 def _load() -> None:

@@ -70,6 +70,16 @@ def internet_address(address: bytes) -> Address | None:
     return None
 
 
+def named_address(host: str, port: int) -> Address | None:
+    """An address as a program writes it; None for a name."""
+    if host == "localhost":
+        return Address(b"\x7f\0\0\1", port)
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(OSError):
+            return Address(socket.inet_pton(family, host), port)
+    return None
+
+
 class Looking:
     """Answers calls that wait, and tells of those that pass by: each time, with a count."""
 
