@@ -14,7 +14,7 @@ import pytest
 
 from rerail.launch.child import Ending, start
 from rerail.launch.family import descendants_of
-from rerail.sandbox import lookout, seccomp
+from rerail.sandbox import kernel, lookout, passing, seccomp
 from rerail.sandbox.lookout import Lookout, why_not
 from rerail.sandbox.machine import here
 from rerail.sandbox.passing import Passed
@@ -91,6 +91,63 @@ socket.socket(type=socket.SOCK_DGRAM).connect(("127.0.0.1", 9))
 """
     ending, told = looked_at([sys.executable, "-c", program], set())
     assert (ending, told) == (Ending(0), [])
+
+
+@needs_filter
+def test_a_container_that_lets_no_socket_be_asked_is_told_all_the_same(
+    servers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(pid: int, descriptor: int) -> int:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(kernel, "copy_of", refuse)
+    recorder, neighbour = servers
+    program = f"""
+import socket
+socket.socket(type=socket.SOCK_DGRAM).connect(("127.0.0.1", {neighbour}))
+with socket.create_connection(("127.0.0.1", {neighbour}), 10): input()
+"""
+    told: list[Passed] = []
+    heard = threading.Event()
+
+    def tell(passed: Passed) -> None:
+        told.append(passed)
+        heard.set()
+
+    assert MACHINE is not None
+    looking = Lookout(MACHINE, {recorder}, list, tell)
+    reading, writing = os.pipe()
+    os.set_inheritable(reading, True)
+    words = [
+        "sh",
+        "-c",
+        f'exec "$@" < /proc/self/fd/{reading}',
+        "sh",
+        sys.executable,
+        "-c",
+        program,
+    ]
+    with start(words, cwd=Path.cwd(), environment=dict(os.environ), lookout=looking) as child:
+        assert heard.wait(20)
+        os.write(writing, b"\n")
+        assert child.wait() == Ending(0)
+        assert looking.join(10)
+    os.close(reading)
+    os.close(writing)
+    assert [passed.target for passed in told] == [f"127.0.0.1:{neighbour}"]
+
+
+@needs_filter
+def test_something_that_goes_wrong_with_one_call_stops_no_other(
+    servers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(passing, "way_of", broken)
+    recorder, neighbour = servers
+    words = [sys.executable, "-c", CONNECTS, *[str(neighbour)] * 2, str(recorder)]
+    assert looked_at(words, {recorder}) == (Ending(0), [])
 
 
 @needs_filter

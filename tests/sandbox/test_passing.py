@@ -76,9 +76,19 @@ def test_a_datagram_socket_is_none_of_tcp() -> None:
         assert not passing.is_stream(os.getpid(), udp.fileno())
 
 
-def test_what_cannot_be_asked_is_taken_for_tcp() -> None:
-    assert passing.is_stream(os.getpid(), 99999)
-    assert passing.is_stream(2**22 + 1, 3)
+def test_what_cannot_be_asked_is_not_known() -> None:
+    assert passing.is_stream(os.getpid(), 99999) is None
+    assert passing.is_stream(2**22 + 1, 3) is None
+
+
+def test_where_sockets_cannot_be_asked_the_kernels_tables_tell() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with socket.create_connection(server.getsockname()) as tcp:
+            assert passing._is_tcp(os.getpid(), tcp.fileno())
+        with socket.socket(type=socket.SOCK_DGRAM) as udp:
+            udp.connect(server.getsockname())
+            assert not passing._is_tcp(os.getpid(), udp.fileno())
+    assert not passing._is_tcp(os.getpid(), 99999)
 
 
 def test_a_program_has_the_name_of_its_file() -> None:

@@ -179,6 +179,8 @@ class _Replaying:
         with child:
             ending = asyncio.run(self._serve(child, listeners))
             left = child.descendants()
+        if left and self._settings.sandbox is not None:
+            self._settings.sandbox.leave()
         notes = [
             f"pid {pid} ({' '.join(self._redactor.arguments(argv))[:200]}) went on after the end"
             for pid, argv in left

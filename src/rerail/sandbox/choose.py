@@ -51,6 +51,9 @@ class Sandbox(Protocol):
     def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """In the parent, meanwhile; a listener for each port. Raises `SandboxFailed`."""
 
+    def leave(self) -> None:
+        """In the parent, where processes outlive it: they stay as they are kept."""
+
 
 class Unconfined:
     """No sandbox: the command reaches what it likes, and the report says so."""
@@ -72,6 +75,9 @@ class Unconfined:
     def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """Nothing to be done."""
         return []
+
+    def leave(self) -> None:
+        """Nobody is kept from anything."""
 
 
 def choose_sandbox(

@@ -5,27 +5,22 @@ it and is passed on to what the thread starts: so a thread installs it, starts t
 Loads little: every recording loads it.
 """
 
-import gc
 import os
-import select
-import signal
 import threading
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rerail.sandbox import seccomp
 from rerail.sandbox.bpf import ALLOW, ARCHITECTURE, ASK, NUMBER, Program, argument
 from rerail.sandbox.machine import X32_CALLS, Architecture, here
+from rerail.sandbox.staying import answer_all, stay_behind
 
 if TYPE_CHECKING:
-    from rerail.sandbox.passing import Passed
+    from rerail.sandbox.passing import Looking, Passed
 
 NEEDED_RIGHTS: Final = ("sudo", "doas", "newuidmap")
 """Set-uid programs that agents start. They would fail below a filter that a user installs."""
 
-_NO_SIGNALS: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 _SIZES: Final = (16, 28, 128)
 """Of struct sockaddr_in, _in6 and _storage: connections to other addresses do not wait at all."""
 
@@ -85,46 +80,23 @@ class Lookout:
         return not self._thread.is_alive()
 
     def leave(self) -> None:
-        """Leave a process behind that lets calls go on when this one has ended.
-
-        The kernel refuses calls that nobody is left to look at.
-        """
-        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-            # Python 3.12 warns of threads. The child runs what is loaded, until nobody asks.
-            pid = os.fork()
-        if pid == 0:
-            try:
-                _stay_behind(self._asks)
-                self._tell = lambda passed: None
-                self._look()
-            finally:
-                os._exit(0)
+        """Have calls go on when this process has ended; nobody is told of them any more."""
+        self._tell = lambda passed: None
+        stay_behind(self._asks, self._look)
 
     def _look(self) -> None:
-        waiting = select.poll()
-        waiting.register(self._asks, select.POLLIN)
-        looking = None
-        while all(event & select.POLLIN for _, event in waiting.poll()):
-            if looking is None:
+        looking: list[Looking] = []
+
+        def answer_one() -> None:
+            if not looking:
                 from rerail.sandbox.passing import Looking
 
-                looking = Looking(self._asks, self._machine, self._ports, self._run, self._tell)
-            with suppress(OSError):  # The caller is gone, and its call with it.
-                looking.answer_one()
+                made = Looking(self._asks, self._machine, self._ports, self._run, self._tell)
+                looking.append(made)
+            looking[0].answer_one()
+
+        answer_all(self._asks, answer_one)
         os.close(self._asks)
-
-
-def _stay_behind(kept: int) -> None:
-    """Let go of everything of the recorder's: its terminal, its pipes, its ports."""
-    gc.disable()
-    os.setsid()
-    for number in _NO_SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
-    signal.set_wakeup_fd(-1)
-    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - no path is needed
-        if int(name) != kept:
-            with suppress(OSError):
-                os.close(int(name))
 
 
 def program(machine: Architecture) -> bytes:

@@ -145,6 +145,11 @@ class NetworkNamespace:
             self._watch.start()
         return listeners
 
+    def leave(self) -> None:
+        """Have somebody answer for those that outlive this process."""
+        if self._watch is not None:
+            self._watch.leave()
+
 
 def _bring_up_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:

@@ -6,7 +6,7 @@ Only TCP counts: a datagram socket is connected to find out a route as often as 
 import os
 import socket
 import struct
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import Final, Literal
@@ -16,6 +16,9 @@ from msgspec.structs import replace
 
 from rerail.sandbox import kernel, notify
 from rerail.sandbox.machine import Architecture
+
+KINDS_TOLD: Final = 1000
+"""Past so many different connections, no more are told."""
 
 _LISTENING: Final = b"0A"
 
@@ -102,31 +105,38 @@ class Looking:
     def answer_one(self) -> None:
         """Let the next call go on, and say what it was."""
         call = notify.receive(self._asks)
-        passed = None
+        found = None
         try:
-            passed = self._looked_at(call)
+            found = self._looked_at(call)
         finally:
             notify.answer(self._asks, call)
-        if passed is not None:
-            self._seen[passed.program, passed.target] = passed
+        if found is None:
+            return
+        passed, stream = found
+        key = (passed.program, passed.target)
+        if stream is None and not _is_tcp(call.pid, call.arguments[0]):
+            return
+        if key in self._seen or len(self._seen) < KINDS_TOLD:
+            self._seen[key] = passed
             self._tell(passed)
 
-    def _looked_at(self, call: notify.Call) -> Passed | None:
+    def _looked_at(self, call: notify.Call) -> tuple[Passed, bool | None] | None:
         """Before the call goes on: its process may be gone right after."""
         address = internet_address(notify.address_of(call, self._machine))
         if address is None or not address.port:
             return None
         if address.is_here and address.port in self._ports:
             return None
-        if not is_stream(call.pid, call.arguments[0]):
+        stream = is_stream(call.pid, call.arguments[0])
+        if stream is False:
             return None
         name, target = program_of(call.pid), str(address)
         notify.check_waiting(self._asks, call)
         before = self._seen.get((name, target))
         if before is not None:
-            return replace(before, count=before.count + 1)
+            return replace(before, count=before.count + 1), stream
         way = way_of(call.pid, address, self._run)
-        return Passed(call.pid, name, target, way) if way else None
+        return (Passed(call.pid, name, target, way), stream) if way else None
 
 
 def way_of(pid: int, address: Address, run: Callable[[], Iterable[int]]) -> Way | None:
@@ -143,14 +153,26 @@ def way_of(pid: int, address: Address, run: Callable[[], Iterable[int]]) -> Way 
     return "inside the run" if inside else "passed by"
 
 
-def is_stream(pid: int, descriptor: int) -> bool:
-    """Whether a process's socket is of TCP's kind: a copy of it is asked (pidfd_getfd(2))."""
+def is_stream(pid: int, descriptor: int) -> bool | None:
+    """Whether a process's socket is of TCP's kind: a copy of it is asked (pidfd_getfd(2)).
+
+    None where that is refused, as in a container without rights.
+    """
     try:
         copy = kernel.copy_of(_leader(pid), descriptor)
     except OSError:
-        return True
+        return None
     with socket.socket(fileno=copy) as own:
         return own.type == socket.SOCK_STREAM
+
+
+def _is_tcp(pid: int, descriptor: int) -> bool:
+    """Whether a socket is among TCP's: it is from the moment that it begins to connect."""
+    try:
+        link = os.readlink(f"/proc/{pid}/fd/{descriptor}")  # noqa: PTH115
+    except OSError:
+        return False
+    return any(f"socket:[{fields[9].decode()}]" == link for fields in _tcp_sockets(pid))
 
 
 def _leader(pid: int) -> int:
@@ -173,16 +195,23 @@ def program_of(pid: int) -> str:
 
 
 def listeners(pid: int, port: int) -> set[int]:
-    """The sockets that listen on a port, as process `pid` sees the network (proc(5))."""
-    found, wanted = set(), b":%04X" % port
+    """The sockets that listen on a port, as process `pid` sees the network."""
+    wanted = b":%04X" % port
+    return {
+        int(fields[9])
+        for fields in _tcp_sockets(pid)
+        if fields[3] == _LISTENING and fields[1].endswith(wanted)
+    }
+
+
+def _tcp_sockets(pid: int) -> Iterator[list[bytes]]:
+    """The kernel's tables, a row a socket: the second column is its address, the fourth its state,
+    the tenth its number (proc(5)).
+    """
     for table in ("tcp", "tcp6"):
         with suppress(OSError), open(f"/proc/{pid}/net/{table}", "rb") as lines:  # noqa: PTH123
             next(lines, None)
-            for line in lines:
-                fields = line.split()
-                if fields[3] == _LISTENING and fields[1].endswith(wanted):
-                    found.add(int(fields[9]))
-    return found
+            yield from map(bytes.split, lines)
 
 
 def _sockets_of(pid: int) -> set[int]:

@@ -103,3 +103,8 @@ class PortRules:
             )
             self._watch.start()
         return []
+
+    def leave(self) -> None:
+        """Have somebody answer for those that outlive this process."""
+        if self._watch is not None:
+            self._watch.leave()

@@ -6,7 +6,6 @@ is refused is told: mostly the kernel itself refuses, in a namespace from which 
 
 import errno
 import os
-import select
 import socket
 import threading
 from collections.abc import Collection, Sequence
@@ -21,6 +20,7 @@ from rerail.sandbox.levels import Attempt, Refused
 from rerail.sandbox.machine import Architecture
 from rerail.sandbox.neighbours import SOCK_TYPE_MASK, leads_to, made_inside, path_in
 from rerail.sandbox.passing import Address, internet_address, is_stream, listeners, program_of
+from rerail.sandbox.staying import answer_all, stay_behind
 from rerail.sandbox.writes import absolute, is_beneath, refused_path
 
 WATCHING: Final = "have connections to paths looked at"
@@ -71,15 +71,14 @@ class Watch:
         """Wait for the last process under the filter."""
         self._thread.join(seconds)
 
+    def leave(self) -> None:
+        """Have a process answer when this one has ended, if there is anybody left to ask."""
+        if self._thread.is_alive():
+            stay_behind(self._descriptor, self._serve)
+
     def _serve(self) -> None:
-        waiting = select.poll()
-        waiting.register(self._descriptor, select.POLLIN)
-        try:
-            while all(event & select.POLLIN for _, event in waiting.poll()):
-                with suppress(OSError):  # The caller is gone, and its call with it.
-                    self._answer_one()
-        finally:
-            os.close(self._descriptor)
+        answer_all(self._descriptor, self._answer_one)
+        os.close(self._descriptor)
 
     def _answer_one(self) -> None:
         call = notify.receive(self._descriptor)
@@ -134,7 +133,7 @@ class Watch:
             if not (address.is_here and address.port in self._ports):
                 self._note(call, "tcp", str(address))
             return
-        what: Attempt = "tcp" if is_stream(call.pid, call.arguments[0]) else "udp"
+        what: Attempt = "udp" if is_stream(call.pid, call.arguments[0]) is False else "tcp"
         if what == "udp" and address.port == _DNS:
             what = "name lookup"
         if address.is_here and (what == "udp" or listeners(call.pid, address.port)):
