@@ -150,6 +150,21 @@ def test_a_copy_for_reading_is_not_written(place: Place) -> None:
     assert (place.copy / "file").read_text() == "copied\n"
 
 
+def test_what_is_for_reading_inside_a_copy_is_not_written(place: Place) -> None:
+    for inside in (place.copy / "inside", NOWHERE / "inside"):
+        (place.copy / "inside").mkdir(exist_ok=True)
+        view = View.of(
+            binds=[
+                Bind(place.copy, inside.parent),
+                Bind(place.home, inside, read_only=True),
+            ],
+            writable=[],
+        )
+        script = f"tried {inside}/x; tried {inside.parent}/y"
+        assert place.run(view, script, cwd=inside.parent) == ["no", "yes"]
+    assert list(place.home.iterdir()) == []
+
+
 def test_a_private_folder_is_written_and_stays_as_it_was(place: Place) -> None:
     (place.home / "kept").write_text("as it was\n")
     place.own(place.home / "kept")

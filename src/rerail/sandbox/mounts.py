@@ -58,6 +58,9 @@ def enter(view: View, parent: Handshake, machine: Architecture | None) -> None:
         targets = [bind.target for bind in view.binds if not bind.read_only]
         with parent.step(CLOSING):
             _close([*private, *open_to_all, *targets])
+            for bind in view.binds:
+                if bind.read_only:  # opened again with the one around it
+                    kernel.set_read_only(str(bind.target), True)
 
 
 @contextmanager
