@@ -6,6 +6,7 @@ Only TCP counts: a datagram socket is connected to find out a route as often as 
 import os
 import socket
 import struct
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
@@ -20,6 +21,8 @@ from rerail.sandbox.machine import Architecture
 KINDS_TOLD: Final = 1000
 """Past so many different connections, no more are told."""
 
+LOOKS: Final = 20
+LOOK_SECONDS: Final = 0.001
 _LISTENING: Final = b"0A"
 
 _MAPPED: Final = bytes(10) + b"\xff\xff"
@@ -167,12 +170,21 @@ def is_stream(pid: int, descriptor: int) -> bool | None:
 
 
 def _is_tcp(pid: int, descriptor: int) -> bool:
-    """Whether a socket is among TCP's: it is from the moment that it begins to connect."""
-    try:
-        link = os.readlink(f"/proc/{pid}/fd/{descriptor}")  # noqa: PTH115
-    except OSError:
-        return False
-    return any(f"socket:[{fields[9].decode()}]" == link for fields in _tcp_sockets(pid))
+    """Whether a socket that is about to be connected turns up among TCP's, not among UDP's.
+
+    That is a moment after its process may go on; one that is closed by then was to find out a route.
+    """
+    for _ in range(LOOKS):
+        try:
+            link = os.readlink(f"/proc/{pid}/fd/{descriptor}")  # noqa: PTH115
+        except OSError:
+            return False
+        for kind in ("tcp", "udp"):
+            rows = _sockets(pid, kind)
+            if any(f"socket:[{fields[9].decode()}]" == link for fields in rows):
+                return kind == "tcp"
+        time.sleep(LOOK_SECONDS)
+    return False
 
 
 def _leader(pid: int) -> int:
@@ -199,16 +211,16 @@ def listeners(pid: int, port: int) -> set[int]:
     wanted = b":%04X" % port
     return {
         int(fields[9])
-        for fields in _tcp_sockets(pid)
+        for fields in _sockets(pid, "tcp")
         if fields[3] == _LISTENING and fields[1].endswith(wanted)
     }
 
 
-def _tcp_sockets(pid: int) -> Iterator[list[bytes]]:
+def _sockets(pid: int, kind: str) -> Iterator[list[bytes]]:
     """The kernel's tables, a row a socket: the second column is its address, the fourth its state,
     the tenth its number (proc(5)).
     """
-    for table in ("tcp", "tcp6"):
+    for table in (kind, f"{kind}6"):
         with suppress(OSError), open(f"/proc/{pid}/net/{table}", "rb") as lines:  # noqa: PTH123
             next(lines, None)
             yield from map(bytes.split, lines)
