@@ -172,7 +172,7 @@ def is_stream(pid: int, descriptor: int) -> bool | None:
 def _is_tcp(pid: int, descriptor: int) -> bool:
     """Whether a socket that is about to be connected turns up among TCP's, not among UDP's.
 
-    That is a moment after its process may go on; one that is closed by then was to find out a route.
+    It does so a moment after its process may go on; one that is closed by then only sought a route.
     """
     for _ in range(LOOKS):
         try:
