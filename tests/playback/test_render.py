@@ -5,7 +5,7 @@ from typing import Any
 
 from rerail.playback.player import Player
 from rerail.playback.render import render
-from rerail.playback.report import Attempt, Containment, End
+from rerail.playback.report import Containment, End, Tried
 from rerail.playback.summary import make_report
 
 Maker = Callable[[], Any]
@@ -13,7 +13,7 @@ Ask = Callable[..., Any]
 
 
 def text(
-    player: Player, *, status: int = 0, command: str = "agent", attempts: Sequence[Attempt] = ()
+    player: Player, *, status: int = 0, command: str = "agent", attempts: Sequence[Tried] = ()
 ) -> str:
     report = make_report(
         player,
@@ -152,8 +152,8 @@ def test_what_the_sandbox_refused_is_named(tape_maker: Maker, ask: Ask) -> None:
     maker.call({"a": 1})
     player = Player(maker.finish())
     player.answer(ask({"a": 1}))
-    curl = Attempt(what="tcp", target="192.0.2.1:443", program="curl", pid=7, count=12)
-    git = Attempt(what="write", target="/home/alice/.gitconfig", program="git", pid=8)
+    curl = Tried(what="tcp", target="192.0.2.1:443", program="curl", pid=7, count=12)
+    git = Tried(what="write", target="/home/alice/.gitconfig", program="git", pid=8)
     said = text(player, attempts=[curl, git, *[git] * 6])
     assert "  refused: curl to 192.0.2.1:443 (12 times)\n" in said
     assert "  refused: git to write /home/alice/.gitconfig\n" in said

@@ -9,7 +9,7 @@ from typing import Final
 
 from rerail.compare.divergence import Difference, can_be_ignored
 from rerail.compare.words import WordChange
-from rerail.playback.report import Attempt, Divergence, Recording, Report, Unused
+from rerail.playback.report import Divergence, Recording, Report, Tried, Unused
 
 _DIFFERENCES: Final = 5
 _WORDS: Final = 4
@@ -159,7 +159,7 @@ def _renamed(report: Report) -> Iterator[str]:
         yield f"    {replies} given with the new ones: not the recorded bytes in these places"
 
 
-def _attempts(attempts: list[Attempt]) -> Iterator[str]:
+def _attempts(attempts: list[Tried]) -> Iterator[str]:
     for attempt in attempts[:_ATTEMPTS]:
         often = f" ({attempt.count} times)" if attempt.count > 1 else ""
         yield f"refused: {attempt.program} {_TRIED[attempt.what]} {attempt.target}{often}"

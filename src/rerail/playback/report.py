@@ -168,7 +168,7 @@ class Unused(Struct, frozen=True, kw_only=True):
     turns: Annotated[int, _says("of a WebSocket that was used: the agent's messages left")] = 0
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class Tried(Struct, frozen=True, kw_only=True):
     """Something the command tried and its sandbox refused."""
 
     what: Literal["tcp", "udp", "name lookup", "unix socket", "raw socket", "write"]
@@ -208,7 +208,7 @@ class Report(Struct, frozen=True, kw_only=True):
     out_of_order: list[OutOfOrder] = []
     bound_by_arrival: list[BoundByArrival] = []
     unused: list[Unused] = []
-    attempts: Annotated[list[Attempt], _says("what the sandbox refused, as far as it is told")] = []
+    attempts: Annotated[list[Tried], _says("what the sandbox refused, as far as it is told")] = []
     notes: Annotated[list[str], _says("anything else a person should know")] = []
 
 

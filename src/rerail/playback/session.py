@@ -20,7 +20,7 @@ from rerail.playback.onward import Onward
 from rerail.playback.pace import Pace
 from rerail.playback.player import Player, Policy
 from rerail.playback.probes import Playhead
-from rerail.playback.report import Attempt, Containment, End, Report
+from rerail.playback.report import Containment, End, Report, Tried
 from rerail.playback.stage import LiveCalls, Stage
 from rerail.playback.strangers import is_known, leave_nothing_to
 from rerail.playback.summary import make_report
@@ -262,10 +262,10 @@ class _Replaying:
             notes=map(self._redactor.text, notes),
         )
 
-    def _attempts(self) -> list[Attempt]:
+    def _attempts(self) -> list[Tried]:
         sandbox = self._settings.sandbox
         return [
-            Attempt(
+            Tried(
                 what=refused.what,
                 target=self._redactor.text(refused.target),
                 program=refused.program,

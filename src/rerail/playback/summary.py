@@ -11,7 +11,6 @@ from rerail.llm.steps import Attempt
 from rerail.playback.ledger import Ledger
 from rerail.playback.player import Player, describe
 from rerail.playback.report import (
-    Attempt,
     Containment,
     Counts,
     End,
@@ -19,6 +18,7 @@ from rerail.playback.report import (
     Report,
     RuleUse,
     TapeNamed,
+    Tried,
     Unused,
 )
 from rerail.playback.script import RecordedExchange
@@ -34,7 +34,7 @@ def make_report(
     ended: End,
     pace: str,
     duration_ns: int,
-    attempts: Iterable[Attempt] = (),
+    attempts: Iterable[Tried] = (),
     notes: Iterable[str] = (),
 ) -> Report:
     """The report of a finished replay. `environment` holds names, `notes` further sentences."""
