@@ -33,6 +33,11 @@ class Call(Struct, frozen=True):
     arguments: tuple[int, ...]
     identity: int = 0
 
+    @property
+    def descriptor(self) -> int:
+        """The first argument, where it is an open file: an int, of which only half the word is."""
+        return self.arguments[0] & 0xFFFFFFFF
+
 
 def receive(descriptor: int) -> Call:
     """The next call that waits. Raises OSError where its caller is gone."""

@@ -117,7 +117,7 @@ class Looking:
             return
         passed, stream = found
         key = (passed.program, passed.target)
-        if stream is None and not _is_tcp(call.pid, call.arguments[0]):
+        if stream is None and not _is_tcp(call.pid, call.descriptor):
             return
         if key in self._seen or len(self._seen) < KINDS_TOLD:
             self._seen[key] = passed
@@ -130,7 +130,7 @@ class Looking:
             return None
         if address.is_here and address.port in self._ports:
             return None
-        stream = is_stream(call.pid, call.arguments[0])
+        stream = is_stream(call.pid, call.descriptor)
         if stream is False:
             return None
         name, target = program_of(call.pid), str(address)

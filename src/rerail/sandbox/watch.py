@@ -133,7 +133,7 @@ class Watch:
             if not (address.is_here and address.port in self._ports):
                 self._note(call, "tcp", str(address))
             return
-        what: Attempt = "udp" if is_stream(call.pid, call.arguments[0]) is False else "tcp"
+        what: Attempt = "udp" if is_stream(call.pid, call.descriptor) is False else "tcp"
         if what == "udp" and address.port == _DNS:
             what = "name lookup"
         if address.is_here and (what == "udp" or listeners(call.pid, address.port)):
