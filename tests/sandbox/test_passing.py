@@ -109,6 +109,8 @@ def test_a_port_of_this_machine_is_inside_where_the_run_listens_on_it() -> None:
             assert passing.way_of(other.pid, here, list) == "passed by"
             assert passing.way_of(other.pid, here, lambda: [os.getpid()]) == "inside the run"
             other.kill()
+        six = Address(bytes(15) + b"\1", here.port)
+        assert passing.way_of(os.getpid(), six, lambda: [os.getpid()]) is None
     assert passing.way_of(os.getpid(), here, lambda: [os.getpid()]) is None
 
 

@@ -149,7 +149,7 @@ def way_of(pid: int, address: Address, run: Callable[[], Iterable[int]]) -> Way 
     """
     if not address.is_here:
         return "passed by"
-    listening = listeners(pid, address.port)
+    listening = listeners(pid, address)
     if not listening:
         return None
     inside = any(listening & _sockets_of(other) for other in chain([pid], run()))
@@ -180,7 +180,7 @@ def _is_tcp(pid: int, descriptor: int) -> bool:
         except OSError:
             return False
         for kind in ("tcp", "udp"):
-            rows = _sockets(pid, kind)
+            rows = _sockets(pid, (kind, f"{kind}6"))
             if any(f"socket:[{fields[9].decode()}]" == link for fields in rows):
                 return kind == "tcp"
         time.sleep(LOOK_SECONDS)
@@ -206,21 +206,25 @@ def program_of(pid: int) -> str:
     return "?"
 
 
-def listeners(pid: int, port: int) -> set[int]:
-    """The sockets that listen on a port, as process `pid` sees the network."""
-    wanted = b":%04X" % port
+def listeners(pid: int, address: Address) -> set[int]:
+    """The sockets that listen on an address's port, as process `pid` sees the network.
+
+    One of IPv6 may take connections of IPv4 too, but not the other way round.
+    """
+    wanted = b":%04X" % address.port
+    tables = ("tcp6",) if len(address.host) == 16 else ("tcp", "tcp6")
     return {
         int(fields[9])
-        for fields in _sockets(pid, "tcp")
+        for fields in _sockets(pid, tables)
         if fields[3] == _LISTENING and fields[1].endswith(wanted)
     }
 
 
-def _sockets(pid: int, kind: str) -> Iterator[list[bytes]]:
+def _sockets(pid: int, tables: Iterable[str]) -> Iterator[list[bytes]]:
     """The kernel's tables, a row a socket: the second column is its address, the fourth its state,
     the tenth its number (proc(5)).
     """
-    for table in (kind, f"{kind}6"):
+    for table in tables:
         with suppress(OSError), open(f"/proc/{pid}/net/{table}", "rb") as lines:  # noqa: PTH123
             next(lines, None)
             yield from map(bytes.split, lines)

@@ -136,7 +136,7 @@ class Watch:
         what: Attempt = "udp" if is_stream(call.pid, call.descriptor) is False else "tcp"
         if what == "udp" and address.port == _DNS:
             what = "name lookup"
-        if address.is_here and (what == "udp" or listeners(call.pid, address.port)):
+        if address.is_here and (what == "udp" or listeners(call.pid, address)):
             return
         if address.port:
             self._note(call, what, str(address))
