@@ -47,3 +47,38 @@ def test_a_key_that_others_can_read_is_named_with_its_mend(
     capfd.readouterr()
     assert run(["doctor"]) == 1
     assert "others can read" in capfd.readouterr().out
+
+
+def checks(capfd: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
+    """What is said, by name."""
+    run(["doctor", "--json"])
+    said = json.loads(capfd.readouterr().out)
+    return {check["name"].strip(): check for check in said}
+
+
+def test_each_layer_is_tried_and_what_is_missing_has_a_mend(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rerail.sandbox import choose
+    from rerail.sandbox.handshake import SandboxFailed
+
+    layers = {"network namespace", "unix socket filter", "write rules", "private mounts"}
+    assert layers <= set(checks(capfd))
+    failed = SandboxFailed("namespaces are refused", hint="")
+    monkeypatch.setattr(choose, "refusal", lambda sandbox: failed)
+    found = checks(capfd)
+    assert found["offline replay"]["state"] == "missing"
+    for layer in layers:
+        assert found[layer]["state"] == "limited"
+        assert found[layer]["detail"].startswith("namespaces are refused")
+        assert found[layer]["mend"]
+
+
+def test_what_goes_past_a_recording_is_told_or_why_it_is_not(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rerail.sandbox import lookout
+
+    monkeypatch.setattr(lookout, "here", lambda: None)
+    found = checks(capfd)["what goes past a recording"]
+    assert (found["state"], found["detail"]) == ("limited", "not noticed: this kernel cannot tell")

@@ -99,3 +99,12 @@ def test_without_probes_python_and_node_stay_as_they_are() -> None:
     assert child["PYTHONPATH"] == "src"
     assert "NODE_OPTIONS" not in child
     assert "RERAIL_PROXY" not in child
+
+
+def test_probes_tell_of_what_passes_by_only_where_they_are_asked_to() -> None:
+    assert "RERAIL_TELLS" not in child_of(RERAIL_TELLS="1")
+    for probes, tells in ((True, "1"), (False, None)):
+        child = child_environment(
+            {}, port=1, token="t", process_id=1, bundle=TRUST, probes=probes, tells=True
+        )
+        assert child.get("RERAIL_TELLS") == tells

@@ -1,11 +1,11 @@
 """The report as a person reads it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rerail.playback.player import Player
 from rerail.playback.render import render
-from rerail.playback.report import Containment, End, WorkspaceUsed
+from rerail.playback.report import Containment, End, Tried, WorkspaceUsed
 from rerail.playback.summary import make_report
 
 Maker = Callable[[], Any]
@@ -18,6 +18,7 @@ def text(
     status: int = 0,
     command: str = "agent",
     workspace: WorkspaceUsed | None = None,
+    attempts: Sequence[Tried] = (),
 ) -> str:
     report = make_report(
         player,
@@ -28,6 +29,7 @@ def text(
         pace="fast",
         duration_ns=0,
         workspace=workspace,
+        attempts=attempts,
     )
     return render(report)
 
@@ -193,3 +195,17 @@ def test_without_a_copy_the_folder_and_the_reason_are_named(tape_maker: Maker) -
     assert files(tape_maker, files="in-place", why="the tape has no snapshots") == [
         "  files: those in /w, since the tape has no snapshots"
     ]
+
+
+def test_what_the_sandbox_refused_is_named(tape_maker: Maker, ask: Ask) -> None:
+    maker = tape_maker()
+    maker.call({"a": 1})
+    player = Player(maker.finish())
+    player.answer(ask({"a": 1}))
+    curl = Tried(what="tcp", target="192.0.2.1:443", program="curl", pid=7, count=12)
+    git = Tried(what="write", target="/home/alice/.gitconfig", program="git", pid=8)
+    said = text(player, attempts=[curl, git, *[git] * 6])
+    assert "  refused: curl to 192.0.2.1:443 (12 times)\n" in said
+    assert "  refused: git to write /home/alice/.gitconfig\n" in said
+    assert "  refused: 3 more\n" in said
+    assert said.startswith("green")

@@ -129,6 +129,9 @@ class Notes:
     def missing(self, what: str, detail: str, process_id: int) -> None:
         self.gaps.append(f"{what}: {detail}")
 
+    def passed_by(self, program: str, pid: int, host: str, port: int, process_id: int) -> None:
+        self.gaps.append(f"{program} ({pid}) of p{process_id} to {host}:{port}")
+
     def session(self, route: Route, wire: Wire) -> Session:
         return Relay(route, wire, self, self._dialer)
 

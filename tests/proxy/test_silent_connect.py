@@ -75,3 +75,29 @@ def test_a_wrong_token_is_a_reset(proxied: Callable[..., Any]) -> None:
         agent.sendall(greeting("api.example.com", 80, token="other"))
         with pytest.raises(ConnectionResetError):
             agent.recv(1)
+
+
+@pytest.mark.parametrize(
+    ("told", "gap"),
+    [
+        ("41 python3.12", "python3.12 (41) of p7 to 192.0.2.1:5432"),
+        ("x \xff", "\ufffd (0) of p7 to 192.0.2.1:5432"),
+    ],
+)
+def test_a_probe_tells_of_what_passes_by(proxied: Callable[..., Any], told: str, gap: str) -> None:
+    proxy = proxied(UpstreamSettings(), Listening(token="tok"))
+    with proxy.connect() as probe:
+        line = f"Rerail-Passed: {told}\r\n\r\n".encode("latin-1")
+        probe.sendall(greeting("192.0.2.1", 5432).removesuffix(b"\r\n") + line)
+        assert probe.recv(1) == b""
+    assert proxy.notes.gaps == [gap]
+
+
+def test_a_stranger_tells_nothing(proxied: Callable[..., Any]) -> None:
+    proxy = proxied(UpstreamSettings(), Listening(token="tok"))
+    with proxy.connect() as probe:
+        line = b"Rerail-Passed: 41 python3\r\n\r\n"
+        probe.sendall(greeting("192.0.2.1", 1, token="no").removesuffix(b"\r\n") + line)
+        with pytest.raises(ConnectionResetError):
+            probe.recv(1)
+    assert proxy.notes.gaps == []

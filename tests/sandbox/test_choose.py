@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rerail.sandbox import choose, network, ports
+from rerail.sandbox import choose, network, ports, watch
 from rerail.sandbox.choose import Unconfined, choose_sandbox, refusal
 from rerail.sandbox.handshake import Handshake, SandboxFailed
-from rerail.sandbox.levels import NETWORK_NAMESPACE, PRIVATE_PATHS, Containment
+from rerail.sandbox.levels import NETWORK_NAMESPACE, PRIVATE_PATHS, UNIX_SOCKET_FILTER, Containment
 from rerail.sandbox.network import NetworkNamespace
 from rerail.sandbox.ports import PortRules
 from rerail.sandbox.view import Bind, View
@@ -29,7 +29,7 @@ class Broken:
         with parent.step("do anything"):
             raise PermissionError(1, "no")
 
-    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+    def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         return []
 
 
@@ -41,7 +41,7 @@ class NotAdmitted(Broken):
         parent.say(b"u")
         parent.expect(b"m")
 
-    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+    def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         child.expect(b"u")
         raise SandboxFailed("cannot name the users", hint="none")
 
@@ -101,7 +101,7 @@ def test_several_layers_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_step_that_fails_again_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusing(monkeypatch, NetworkNamespace, step=network.WATCHING)
+    refusing(monkeypatch, NetworkNamespace, step=watch.WATCHING)
     assert not isinstance(choose_sandbox(), NetworkNamespace)
 
 
@@ -112,6 +112,24 @@ def test_rules_come_next_and_say_why_there_is_no_namespace(monkeypatch: pytest.M
     assert isinstance(chosen, PortRules)
     assert not chosen.listens_inside
     assert chosen.containment.missing[0].why == "not here"
+
+
+def test_rules_that_cannot_be_watched_are_better_than_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(sandbox: choose.Sandbox) -> SandboxFailed | None:
+        if isinstance(sandbox, NetworkNamespace):
+            return failure("not here")
+        return failure("no such thing", watch.WATCHING) if next(asked) == 0 else None
+
+    asked = iter(range(2))
+    monkeypatch.setattr(choose, "refusal", refuse)
+    monkeypatch.setattr(ports.landlock, "version", lambda: 7)
+    chosen = choose_sandbox()
+    assert isinstance(chosen, PortRules)
+    assert {gap.layer: gap.why for gap in chosen.containment.missing}[UNIX_SOCKET_FILTER] == (
+        "no such thing"
+    )
 
 
 def test_where_nothing_works_the_command_is_unconfined(monkeypatch: pytest.MonkeyPatch) -> None:

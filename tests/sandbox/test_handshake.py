@@ -5,8 +5,7 @@ import socket
 
 import pytest
 
-from rerail.sandbox.handshake import EXEC, ExecFailed, Handshake, LastWordsSaid
-from rerail.sandbox.levels import SandboxFailed
+from rerail.sandbox.handshake import EXEC, ExecFailed, Handshake, LastWordsSaid, SandboxFailed
 
 
 def test_a_word_that_was_waited_for_is_taken() -> None:

@@ -26,6 +26,6 @@ def test_an_older_kernel_is_given_the_smaller_ruleset(
     monkeypatch.setattr(kernel, "syscall", answer)
     monkeypatch.setattr(kernel, "prctl", lambda *arguments: 0)
     monkeypatch.setattr("os.close", lambda descriptor: None)
-    landlock.allow_only_ports([4100])
+    landlock.restrict([4100], None)
     assert (kernel.LANDLOCK_CREATE_RULESET, size, 0) in calls
     assert calls[-1] == (kernel.LANDLOCK_RESTRICT_SELF, 0)

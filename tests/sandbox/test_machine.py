@@ -43,7 +43,20 @@ def test_the_numbers_are_those_of_the_kernels_headers(
         pytest.skip("these headers are not installed")
     numbers = dict(re.findall(r"#define __NR_(\w+)\s+(\d+)", found.read_text()))
     names = ("socket", "connect", "sendto") if prefix else (
-        "socket", "connect", "sendto", "sendmsg", "sendmmsg", "seccomp",
+        "socket", "connect", "sendto", "sendmsg", "sendmmsg", "seccomp", "pivot_root",
     )  # fmt: skip
     for name in names:
         assert getattr(ARCHITECTURES[machine], prefix + name) == int(numbers[name]), name
+
+
+@pytest.mark.parametrize(
+    ("machine", "folder", "header"),
+    [("x86_64", "asm", "unistd_64.h"), ("aarch64", "asm-generic", "unistd.h")],
+)
+def test_the_calls_that_change_files_too(machine: str, folder: str, header: str) -> None:
+    found = next(HEADERS.glob(f"*-linux-gnu/{folder}/{header}"), HEADERS / folder / header)
+    if not found.is_file() or (machine == "x86_64" and platform.machine() != "x86_64"):
+        pytest.skip("these headers are not installed")
+    numbers = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", found.read_text()))
+    files = ARCHITECTURES[machine].files
+    assert files == {name: int(numbers[name]) for name in files}

@@ -1,6 +1,5 @@
 """Which connections lead to a service of this machine: the filter asks, the answer is computed."""
 
-import ctypes
 import os
 import socket
 import struct
@@ -11,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerail.sandbox import neighbours
 from rerail.sandbox.machine import ARCHITECTURES, Architecture
-from rerail.sandbox.neighbours import Call, address_of, made_inside, path_in, program
+from rerail.sandbox.neighbours import made_inside, path_in, program
 
 X86 = ARCHITECTURES["x86_64"]
 I386_AUDIT = 0x40000003
@@ -54,6 +52,35 @@ def test_sockets_that_know_no_namespaces_are_refused(
         assert verdict(machine, machine.socket, family, 2, 0) == ALLOWED
 
 
+def test_messages_and_raw_sockets_are_asked_about(verdict: Verdict, machine: Architecture) -> None:
+    for number in (machine.sendmsg, machine.sendmmsg):
+        assert verdict(machine, number, 3, 0x7FFD0000, 0) == ASKED
+    for family, kind in ((2, 3), (10, 3 | 0o2000000), (17, 3), (17, 2)):
+        assert verdict(machine, machine.socket, family, kind, 0) == ASKED
+    for family in (1, 16):
+        assert verdict(machine, machine.socket, family, 3, 0) == ALLOWED
+
+
+def test_calls_that_may_change_files_are_asked_about_where_that_is_wanted(
+    run_filter: Callable[..., int], machine: Architecture
+) -> None:
+    files, folder = machine.files, 2**32 - 100
+    with_writes = program(machine, writes=True)
+    for name, number in files.items():
+        assert run_filter(program(machine), machine.audit, number, 0, 0, 0x42) == ALLOWED
+        if name not in ("open", "openat"):
+            assert run_filter(with_writes, machine.audit, number, 0, 0, 0) == ASKED
+    for flags, wanted in (
+        (0, ALLOWED),
+        (1, ASKED),
+        (2, ASKED),
+        (0o100, ASKED),
+        (0o2000000, ALLOWED),
+    ):
+        asked = run_filter(with_writes, machine.audit, files["openat"], folder, 8, flags)
+        assert asked == wanted
+
+
 def test_io_uring_is_not_there(verdict: Verdict, machine: Architecture) -> None:
     assert verdict(machine, 425) == ABSENT
     assert verdict(machine, 425, audit=I386_AUDIT) == ABSENT
@@ -90,25 +117,6 @@ def test_only_a_path_is_a_path(address: bytes, path: str | None) -> None:
 def test_no_address_is_too_odd_to_be_read(address: bytes) -> None:
     path = path_in(address)
     assert path is None or (path and "\0" not in path)
-
-
-@pytest.mark.parametrize("number", [X86.connect, X86.sendto])
-def test_the_address_is_read_from_the_callers_memory(number: int) -> None:
-    kept = ctypes.create_string_buffer(b"\x01\x00/run/engine\0and more")
-    place = ctypes.addressof(kept)
-    arguments = (3, place, 13, 0, place, 13)
-    assert address_of(Call(os.getpid(), number, X86.audit, arguments), X86) == kept.raw[:13]
-
-
-def test_a_size_that_lies_is_cut() -> None:
-    kept = ctypes.create_string_buffer(500)
-    call = Call(os.getpid(), X86.connect, X86.audit, (3, ctypes.addressof(kept), 2**64 - 1))
-    assert len(address_of(call, X86)) == neighbours.ADDRESS_SIZE
-
-
-def test_an_address_that_is_nowhere_is_an_error() -> None:
-    with pytest.raises(OSError):
-        address_of(Call(os.getpid(), X86.connect, X86.audit, (3, 8, 110)), X86)
 
 
 @pytest.fixture

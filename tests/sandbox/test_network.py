@@ -9,8 +9,7 @@ import pytest
 
 from rerail.launch.child import Ending, start
 from rerail.sandbox import choose, network
-from rerail.sandbox.handshake import Handshake
-from rerail.sandbox.levels import SandboxFailed
+from rerail.sandbox.handshake import Handshake, SandboxFailed
 from rerail.sandbox.network import NetworkNamespace
 
 Run = Callable[..., tuple[Ending, str]]
@@ -170,7 +169,7 @@ def test_a_child_that_dies_before_it_begins_is_noticed() -> None:
     ours, theirs = Handshake.pair()
     theirs.close()
     with pytest.raises(SandboxFailed, match="ended before it began"):
-        NetworkNamespace().admit(ours, 1)
+        NetworkNamespace().admit(ours, 1, [1])
     ours.close()
 
 

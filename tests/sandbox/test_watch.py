@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 from rerail.launch.child import Ending, start
 from rerail.sandbox import choose, watch
-from rerail.sandbox.levels import UNIX_SOCKET_FILTER
+from rerail.sandbox.levels import UNIX_SOCKET_FILTER, Refused
 from rerail.sandbox.network import NetworkNamespace
 from rerail.sandbox.view import Bind, View
 
@@ -95,7 +97,8 @@ def test_what_was_refused_is_told(tmp_path: Path, python: str, engine: str) -> N
         words, cwd=tmp_path, environment=environment, sandbox=sandbox, ports=[4321]
     ) as child:
         child.wait()
-        assert [(refused.path, refused.pid) for refused in sandbox.refused] == [(engine, child.pid)]
+        name = Path(python).name
+        assert sandbox.refused == (Refused("unix socket", engine, name, child.pid),)
         assert child.listeners
         child.listeners[0].close()
 
@@ -115,13 +118,46 @@ def test_the_watch_ends_with_the_last_process_under_it(tmp_path: Path, python: s
     assert not found._thread.is_alive()
 
 
+def test_who_outlives_a_replay_is_still_answered(tmp_path: Path, python: str) -> None:
+    replaying = f"""
+import os, sys
+from pathlib import Path
+from rerail.launch.child import start
+from rerail.sandbox.network import NetworkNamespace
+from rerail.sandbox.view import View
+sandbox = NetworkNamespace(View.of(writable=[Path("{tmp_path}")]))
+lasting = ["{python}", "-c", "import sys; sys.stdin.readline(); open('made', 'w'); "
+    "import socket; print(socket.socket().connect_ex(('192.0.2.1', 443)), flush=True)"]
+words = ["sh", "-c", 'exec 3<&0; "$@" <&3 &', "sh", *lasting]
+with start(words, cwd=Path("{tmp_path}"), environment=dict(os.environ), sandbox=sandbox,
+           ports=[4321]) as child:
+    child.wait()
+    sandbox.leave()
+os.write(2, b"gone\\n")
+os._exit(0)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", replaying],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        assert process.stderr.readline() == b"gone\n"
+        process.wait(20)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline().strip() == b"101"
+    assert (tmp_path / "made").exists()
+
+
 def test_a_call_that_cannot_be_read_is_refused(
     monkeypatch: pytest.MonkeyPatch, run: Run, python: str, engine: str
 ) -> None:
     def unreadable(call: object, machine: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(watch, "address_of", unreadable)
+    monkeypatch.setattr(watch.notify, "address_of", unreadable)
     _, text = run(NetworkNamespace(), python, "-c", TRIES, engine)
     assert text.split() == ["13"] * 5
 

@@ -1,7 +1,7 @@
 """A tape from its first event to its last, for a recording and for a replay that is recorded."""
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +45,10 @@ class Run(Struct, frozen=True):
 
 
 class Kept(Struct, frozen=True):
-    """A finished tape. `failed` is set where it could not be kept to the end."""
+    """A finished tape. `failed` is set where it could not be kept to the end.
+
+    `passed` are the connections that went past the recorder: of which program, to what address.
+    """
 
     tape: Path
     tape_id: str
@@ -53,6 +56,7 @@ class Kept(Struct, frozen=True):
     exchanges: int
     size: int
     failed: TapeWriteFailed | None = None
+    passed: Sequence[tuple[str, str]] = ()
 
 
 class Keeping:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rerail.capture.unheard import Unheard
 
 COMMAND: Final = 1
+NEWS_NS: Final = 20_000_000
+"""Between two looks at what the probes have written. No agent asks its model as often as that; what
+comes in between is there at the next look."""
 
 
 class Turns:
@@ -28,6 +31,8 @@ class Turns:
         self._logs = ProbeLogs(recorder)
         self._folder = folder
         self._missing = recorder.missing
+        self._clock = recorder.clock
+        self._looked = -NEWS_NS
         self._unheard: Unheard | None = None
 
     def posted(self, route: Route, head: Head) -> None:
@@ -46,8 +51,11 @@ class Turns:
 
     def _begin(self, process_id: int) -> None:
         self._folder.turn_begins(process_id)
-        self.keep_news()
-        self._look_around()
+        now = self._clock.at()
+        if now - self._looked >= NEWS_NS:
+            self._looked = now
+            self.keep_news()
+            self._look_around()
 
     def keep_news(self) -> None:
         """Bring what has been written since the last time onto the tape."""

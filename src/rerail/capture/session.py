@@ -5,30 +5,36 @@ the command starts before what serves it is loaded (hence imports in functions),
 up at the same time. A command that is over before it asks for anything never needs it.
 """
 
+import os
 import secrets
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rerail.capture.folders import SNAPSHOTS, Folders
 from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
+from rerail.capture.passed import PassedBy
 from rerail.capture.probes import Turns
 from rerail.clock import file_time_ns
 from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.command import find_program
 from rerail.launch.environment import child_environment, kept_bundle
+from rerail.launch.family import descendants_of
 from rerail.launch.run_folder import ProbeSettings, RunFolder
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Route, Session, Wire
 from rerail.proxy.listeners import allow_more_files, listener_at, loopback_listener
 from rerail.proxy.reach import UpstreamSettings
 from rerail.proxy.reverse import Origin, described
+from rerail.sandbox.lookout import Lookout, why_not
+from rerail.sandbox.machine import here
 from rerail.tape.records import Event
 
 if TYPE_CHECKING:
@@ -39,6 +45,8 @@ DRAIN_SECONDS: Final = 2.0
 AT_ONCE_SECONDS: Final = 0.005
 """For so long a command may be over before anything is loaded to serve it."""
 SEED_SIZE: Final = 32
+LOOK_SECONDS: Final = 0.25
+"""How long the lookout may take to notice that nobody is left."""
 
 
 class RecordSettings(Struct, frozen=True):
@@ -48,6 +56,7 @@ class RecordSettings(Struct, frozen=True):
     listening port to the origin that it stands for. `clock`, `random`: whether what probes hand out
     of these is kept. `log` is told each event as it is written. `folders` are snapshotted; where
     there are none, `no_folders` says why.
+    `watch`: whether the kernel tells of connections that pass by, None where the machine decides.
     """
 
     command: list[str]
@@ -67,6 +76,7 @@ class RecordSettings(Struct, frozen=True):
     log: Callable[[Event], None] | None = None
     folders: Folders | None = None
     no_folders: str = ""
+    watch: bool | None = None
 
 
 def record(settings: RecordSettings) -> tuple[Ending, Kept]:
@@ -106,6 +116,9 @@ class _Recording:
         self._recorder = self._keeping.recorder
         self._turns = Turns(self._recorder, self._folder)
         self._recorder.posted, self._recorder.said = self._turns.posted, self._turns.said
+        self._unwatched = why_not(settings.environment, settings.watch)
+        self._passed = PassedBy(self._recorder)
+        self._lookout: Lookout | None = None
 
     def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
         others = self._settings.reverse
@@ -123,12 +136,18 @@ class _Recording:
             workspace = self._start_snapshots(file_time_ns())
             with self._closing_listeners(), self._start_command() as child:
                 keeping.command_started(settings.command, settings.cwd, child.pid)
+                self._passed.name(pid=child.pid, number=COMMAND)
+                if self._lookout is not None and self._lookout.refusal:
+                    what = "connections that pass the recorder by are not noticed"
+                    self._recorder.missing(what, self._lookout.refusal, COMMAND)
                 ending = self._served(child)
                 self._turns.keep_news()
-                keeping.command_ended(ending, child.descendants())
+                left = child.descendants()
+                passed = self._end_looking(go_on=bool(left))
+                keeping.command_ended(ending, left)
             if workspace is not None:
                 workspace.close()
-        return ending, keeping.close(ending)
+        return ending, replace(keeping.close(ending), passed=passed)
 
     def _start_snapshots(self, began: int) -> "Workspace | None":
         """They begin beside the command: it does not wait for them."""
@@ -165,6 +184,7 @@ class _Recording:
             "each time handed out by Python and Node" if settings.clock else "no: left out"
         )
         capture["random"] = "from a seed, in Python and Node" if settings.random else "no: left out"
+        capture["bypass"] = self._who_tells()
         capture |= described(settings.reverse)
         capture["workspace"] = settings.no_folders or SNAPSHOTS
         return Run(
@@ -177,6 +197,12 @@ class _Recording:
             facts=settings.facts,
             seed=bytes.fromhex(self._folder.settings.seed),
         )
+
+    def _who_tells(self) -> str:
+        if not self._unwatched:
+            return "TCP is noticed"
+        who = "not noticed" if self._settings.watch is False else "only Python tells"
+        return f"{who}: {self._unwatched}"
 
     def _start_command(self) -> Child:
         settings = self._settings
@@ -192,12 +218,34 @@ class _Recording:
             ),
             run_folder=self._folder.path,
             hash_seed=self._folder.settings.hash_seed,
+            tells=bool(self._unwatched) and settings.watch is not False,
         )
+        self._lookout = self._new_lookout()
         try:
-            return start(settings.command, cwd=settings.cwd, environment=environment)
+            return start(
+                settings.command,
+                cwd=settings.cwd,
+                environment=environment,
+                lookout=self._lookout,
+            )
         except RerailError as error:
             self._keeping.close(Ending(error.exit_code), f"it did not start: {error.what}")
             raise
+
+    def _new_lookout(self) -> Lookout | None:
+        machine = None if self._unwatched else here()
+        if machine is None:
+            return None
+        ports = {listener.getsockname()[1] for listener, _ in self._listeners}
+        run = partial(descendants_of, os.getpid())
+        return Lookout(machine, ports, run, self._passed.tell)
+
+    def _end_looking(self, *, go_on: bool) -> list[tuple[str, str]]:
+        """Where processes of the run go on, somebody has to go on looking."""
+        lookout = self._lookout
+        if lookout is not None and not lookout.join(0 if go_on else LOOK_SECONDS):
+            lookout.leave()
+        return [(passed.program, passed.target) for passed in self._passed.stop()]
 
     async def _serve(self, child: Child) -> Ending:
         import asyncio
@@ -210,6 +258,7 @@ class _Recording:
         for listener, listening in self._listeners:
             await server.listen(listener, listening)
         asyncio.get_running_loop().call_later(LOAD_SECONDS, _load)
+        self._passed.write_on(asyncio.get_running_loop().call_soon_threadsafe)
         ending = await end_of(child)
         await self._drain()
         await server.close()
@@ -239,6 +288,9 @@ class _Recording:
 
     def missing(self, what: str, detail: str, process_id: int) -> None:
         self._recorder.missing(what, detail, process_id)
+
+    def passed_by(self, program: str, pid: int, host: str, port: int, process_id: int) -> None:
+        self._passed.told_by_probe(program, pid, host, port)
 
 
 def _load() -> None:

@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
@@ -58,6 +59,7 @@ def _checks(environ: Mapping[str, str]) -> Iterator[Check]:
     yield _tried("certificate authority", _authority, environ)
     yield _tried("trust towards origins", _trust, environ)
     yield from _sandbox()
+    yield _lookout(environ)
     yield _probes()
     for name, how in CLIENTS.items():
         place = shutil.which(name, path=environ.get("PATH"))
@@ -90,17 +92,31 @@ def _trust(environ: Mapping[str, str]) -> str:
 
 
 def _sandbox() -> Iterator[Check]:
-    """The level that a replay reaches here, and each layer that does not hold."""
+    """The level that a replay reaches here, and each layer: whether it holds, and else the mend."""
     from rerail.sandbox.choose import choose_sandbox
+    from rerail.sandbox.view import Bind
 
-    held = choose_sandbox().containment
+    folder = Path(tempfile.gettempdir())
+    elsewhere = Bind(folder, Path("/rerail-doctor/a-folder-that-is-not-here"))
+    held = choose_sandbox(binds=[elsewhere], writable=[folder]).containment
     state: State = "missing" if held.level == "not contained" else "ok"
-    layers = ", ".join(layer.name for layer in held.layers) or "no layer holds"
-    mend = "" if state == "ok" else "a replay here is never green; run it where namespaces work"
-    yield Check("offline replay", state, f"{held.level}: {layers}", mend)
+    mend = "" if state == "ok" else "a replay here is never green; see the layers below"
+    yield Check("offline replay", state, held.level, mend)
+    for layer in held.layers:
+        yield Check(f"  {layer.name}", "ok", f"stops {layer.stops}")
     for gap in held.missing:
         detail = f"{gap.why}; lets through {gap.layer.stops}"
-        yield Check(f"  {gap.layer.name}", "limited", detail)
+        yield Check(f"  {gap.layer.name}", "limited", detail, gap.layer.mend)
+
+
+def _lookout(environ: Mapping[str, str]) -> Check:
+    from rerail.sandbox.lookout import why_not
+
+    why = why_not(environ, None)
+    if not why:
+        return Check("what goes past a recording", "ok", "the kernel tells of TCP")
+    mend = "`rerail record --watch`, without sudo" if why_not(environ, True) == "" else ""
+    return Check("what goes past a recording", "limited", f"not noticed: {why}", mend)
 
 
 def _probes() -> Check:

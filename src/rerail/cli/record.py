@@ -124,6 +124,12 @@ class Record(click.Command):
     show_default=True,
     help="What happens to traffic once the tape cannot be written.",
 )
+@click.option(
+    "--watch/--no-watch",
+    default=None,
+    help="Have the kernel tell of connections that pass the recorder by. Where this is on, sudo "
+    "does not work for ordinary users; so it is off by itself where there is one.",
+)
 @click.option("--no-clock", is_flag=True, help="Do not keep the times that the command reads.")
 @click.option(
     "--no-random",
@@ -153,6 +159,7 @@ def record(
     excluded: tuple[str, ...],
     no_workspace: bool,
     on_record_failure: str,
+    watch: bool | None,
     no_clock: bool,
     no_random: bool,
     no_facts: bool,
@@ -201,6 +208,7 @@ def record(
         log=log_event if context.obj else None,
         folders=folders,
         no_folders=why,
+        watch=watch,
     )
     warn_of_secrets(settings.kept)
     ending, kept = record_run(settings)
@@ -212,6 +220,13 @@ def record(
 
         facts = f"{quantity(kept.exchanges, 'exchange')}, {size_text(kept.size)}"
         say_aside(f"rerail: {'kept' if named else 'kept as'} {kept.tape} ({facts})")
+        if kept.passed:
+            program, target = kept.passed[0]
+            ways = quantity(len(kept.passed), "connection")
+            say_aside(
+                f"rerail: {ways} passed the recorder by, not on the tape: "
+                f"{program} to {target}{', …' if len(kept.passed) > 1 else ''}"
+            )
     return ending.status
 
 

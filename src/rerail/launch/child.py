@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -21,6 +22,7 @@ from rerail.launch.spawn import spawn
 
 if TYPE_CHECKING:
     from rerail.sandbox.choose import Sandbox
+    from rerail.sandbox.lookout import Lookout
 
 PR_SET_CHILD_SUBREAPER: Final = 36
 
@@ -104,12 +106,16 @@ class Child:
         environment: Mapping[str, str],
         sandbox: "Sandbox | None",
         ports: Sequence[int],
+        lookout: "Lookout | None",
     ) -> None:
         self._forwarding.install()
         # Before the start: a command may be gone, and its orphans with it, within a millisecond.
         _adopt_orphans(True)
         try:
-            spawned = spawn(words, cwd=cwd, environment=environment, sandbox=sandbox, ports=ports)
+            go = partial(
+                spawn, words, cwd=cwd, environment=environment, sandbox=sandbox, ports=ports
+            )
+            spawned = go() if lookout is None else lookout.start(go)
         except BaseException:
             self.close()
             raise
@@ -172,17 +178,18 @@ def start(
     environment: Mapping[str, str],
     sandbox: "Sandbox | None" = None,
     ports: Sequence[int] = (),
+    lookout: "Lookout | None" = None,
 ) -> Child:
     """Start a command with our terminal and in our process group, and pass signals on to it.
 
     With a `sandbox`, `ports` are where the recorder is to be reached from inside on 127.0.0.1:
     where the sandbox `listens_inside`, the child's `listeners` are bound to them in this order,
-    else the caller's own are.
+    else the caller's own are. Without one, a `lookout` may look at the command's connections.
 
     Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem`, `SandboxFailed`.
     """
     child = Child()
-    child._start(command, cwd, environment, sandbox, ports)
+    child._start(command, cwd, environment, sandbox, ports, lookout)
     return child
 
 

@@ -108,13 +108,15 @@ def child_environment(
     probes: bool = True,
     run_folder: Path | None = None,
     hash_seed: int | None = None,
+    tells: bool = False,
 ) -> dict[str, str]:
     """The environment for a child whose traffic is to reach the recorder on 127.0.0.1:`port`.
 
     `environ` is the parent's with named variables set; `token` is what the proxy asks for;
     `bundle` comes from `ca_bundle`; `probes=False` leaves Python and Node as they are.
     `run_folder` is where probes find what they are to do; `hash_seed` makes the order of Python's
-    sets the same in every run, unless the user has chosen one.
+    sets the same in every run, unless the user has chosen one. `tells`: of connections that
+    pass by, because the kernel does not.
     """
     env = _without_other_ways_out(environ)
     url = proxy_url(port=port, token=token, process_id=process_id)
@@ -126,12 +128,15 @@ def child_environment(
     env["WGETRC"] = str(bundle.wget)
     # From 22.21 and 24.5 on, for a Node that was not given the preload.
     env["NODE_USE_ENV_PROXY"] = "1"
+    env.pop("RERAIL_TELLS", None)
     if probes:
         _add_probes(env, url)
         if run_folder is not None:
             env[VARIABLE] = str(run_folder)
         if hash_seed is not None:
             env.setdefault("PYTHONHASHSEED", str(hash_seed))
+        if tells:
+            env["RERAIL_TELLS"] = "1"
     return env
 
 

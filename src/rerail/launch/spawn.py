@@ -103,7 +103,7 @@ def _fork(command: Command, sandbox: "Sandbox | None", ports: Sequence[int]) -> 
         _become(command, sandbox, ports, theirs, ours)
     theirs.close()
     try:
-        listeners = sandbox.admit(ours, pid) if sandbox else ()
+        listeners = sandbox.admit(ours, pid, ports) if sandbox else ()
         ours.await_exec()
     except BaseException:
         with suppress(ProcessLookupError):

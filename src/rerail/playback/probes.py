@@ -95,10 +95,10 @@ class Playhead:
     def _set_time(self, wall: int, seq: int) -> None:
         page = self.folder.page
         following = bisect_right(self._calls, (seq, 0))
-        later = self._calls[following:]
+        next_call = self._calls[following][1] if following < len(self._calls) else 0
         page.wall_base = wall
         page.mono_base = monotonic_ns()
-        page.wall_limit = later[0][1] if later and later[0][1] > wall else 0
+        page.wall_limit = next_call if next_call > wall else 0
         self.folder.publish()
 
 

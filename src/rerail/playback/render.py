@@ -9,11 +9,21 @@ from typing import Final
 
 from rerail.compare.divergence import Difference, can_be_ignored
 from rerail.compare.words import WordChange
-from rerail.playback.report import Divergence, Recording, Report, Unused, WorkspaceUsed
+from rerail.playback.report import Divergence, Recording, Report, Tried, Unused, WorkspaceUsed
 
 _DIFFERENCES: Final = 5
 _WORDS: Final = 4
 _UNUSED: Final = 5
+_ATTEMPTS: Final = 5
+_TRIED: Final = {
+    "tcp": "to",
+    "udp": "over UDP to",
+    "name lookup": "asked for a name at",
+    "unix socket": "to",
+    "raw socket": "for a raw socket,",
+    "write": "to write",
+}
+"""What stands between a program and what it tried in vain."""
 
 
 def render(report: Report) -> str:
@@ -130,6 +140,7 @@ def _summary(report: Report) -> Iterator[str]:
     missing = report.containment.missing
     lacks = f" (missing: {', '.join(missing)})" if missing else ""
     yield f"  containment: {report.containment.level}{lacks}"
+    yield from (f"  {line}" for line in _attempts(report.attempts))
     if report.workspace is not None:
         yield from (f"  {line}" for line in _files(report.workspace))
     yield from (f"  {note}" for note in report.notes)
@@ -175,6 +186,14 @@ def _renamed(report: Report) -> Iterator[str]:
     if echoed:
         replies = f"{echoed} {'reply' if echoed == 1 else 'replies'}"
         yield f"    {replies} given with the new ones: not the recorded bytes in these places"
+
+
+def _attempts(attempts: list[Tried]) -> Iterator[str]:
+    for attempt in attempts[:_ATTEMPTS]:
+        often = f" ({attempt.count} times)" if attempt.count > 1 else ""
+        yield f"refused: {attempt.program} {_TRIED[attempt.what]} {attempt.target}{often}"
+    if len(attempts) > _ATTEMPTS:
+        yield f"refused: {len(attempts) - _ATTEMPTS} more"
 
 
 def _unused(unused: list[Unused]) -> Iterator[str]:

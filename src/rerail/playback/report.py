@@ -198,6 +198,16 @@ class WorkspaceUsed(Struct, frozen=True, kw_only=True):
     differs: Annotated[list[str], _says("the first of them")] = []
 
 
+class Tried(Struct, frozen=True, kw_only=True):
+    """Something the command tried and its sandbox refused."""
+
+    what: Literal["tcp", "udp", "name lookup", "unix socket", "raw socket", "write"]
+    target: Annotated[str, _says("an address and port, or a path")]
+    program: str
+    pid: Annotated[int, _says("the process that tried it first")]
+    count: Annotated[int, _says("how often this program tried it")] = 1
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """What a replay did, and whether it followed its recording."""
 
@@ -228,6 +238,7 @@ class Report(Struct, frozen=True, kw_only=True):
     out_of_order: list[OutOfOrder] = []
     bound_by_arrival: list[BoundByArrival] = []
     unused: list[Unused] = []
+    attempts: Annotated[list[Tried], _says("what the sandbox refused, as far as it is told")] = []
     notes: Annotated[list[str], _says("anything else a person should know")] = []
     workspace: Annotated[WorkspaceUsed | None, _says("null: nobody knows")] = None
 

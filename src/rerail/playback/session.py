@@ -21,7 +21,7 @@ from rerail.playback.pace import Pace
 from rerail.playback.place import Choose, Files, Place, place_for
 from rerail.playback.player import Player, Policy
 from rerail.playback.probes import Playhead
-from rerail.playback.report import Containment, End, Report
+from rerail.playback.report import Containment, End, Report, Tried
 from rerail.playback.stage import LiveCalls, Stage
 from rerail.playback.strangers import is_known, leave_nothing_to
 from rerail.playback.summary import make_report
@@ -205,6 +205,8 @@ class _Replaying:
         with child:
             ending = asyncio.run(self._serve(child, listeners))
             left = child.descendants()
+        if left and self._place.sandbox is not None:
+            self._place.sandbox.leave()
         notes = [
             f"pid {pid} ({' '.join(self._redactor.arguments(argv))[:200]}) went on after the end"
             for pid, argv in left
@@ -213,9 +215,6 @@ class _Replaying:
             notes += self._playhead.missed(self._record.probe_wrote if self._record else None)
         if self._record is not None:
             self._record.ended(ending, left)
-        sandbox = self._place.sandbox
-        tried = {refused.path for refused in sandbox.refused} if sandbox else set()
-        notes += [f"a connection to {path} of this machine was refused" for path in sorted(tried)]
         if self._place.scratch is None and str(self._cwd) != self._tape.run.cwd:
             why = "is not here" if self._known else "was not entered: a stranger chose it"
             notes.append(f"the recorded folder {self._tape.run.cwd} {why}")
@@ -289,9 +288,23 @@ class _Replaying:
             ended=End(status=ending.status, signal=ending.signal),
             pace=settings.pace.name,
             duration_ns=self._clock.at(),
+            attempts=self._attempts(),
             notes=map(self._redactor.text, notes),
             workspace=self._place.used(),
         )
+
+    def _attempts(self) -> list[Tried]:
+        sandbox = self._place.sandbox
+        return [
+            Tried(
+                what=refused.what,
+                target=self._redactor.text(refused.target),
+                program=refused.program,
+                pid=refused.pid,
+                count=refused.count,
+            )
+            for refused in (sandbox.refused if sandbox else ())
+        ]
 
 
 def _folder(run: RunStarted, *, known: bool) -> Path:

@@ -80,6 +80,9 @@ class Stage:
         if self.tap is not None:
             self.tap.missing(what, detail, process_id)
 
+    def passed_by(self, program: str, pid: int, host: str, port: int, process_id: int) -> None:
+        """Nothing passes by in a replay but what its sandbox allows, and tells of itself."""
+
 
 class PlayedSession:
     """One connection of the agent, answered from the tape."""

@@ -18,6 +18,7 @@ from rerail.playback.report import (
     Report,
     RuleUse,
     TapeNamed,
+    Tried,
     Unused,
     WorkspaceUsed,
 )
@@ -34,6 +35,7 @@ def make_report(
     ended: End,
     pace: str,
     duration_ns: int,
+    attempts: Iterable[Tried] = (),
     notes: Iterable[str] = (),
     workspace: WorkspaceUsed | None = None,
 ) -> Report:
@@ -69,6 +71,7 @@ def make_report(
         bound_by_arrival=ledger.bound_by_arrival,
         unused=_unused(player),
         workspace=workspace,
+        attempts=list(attempts),
         notes=[*notes, *(f"{count} {text}" for text, count in ledger.notes.items())],
     )
 

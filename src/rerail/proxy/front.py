@@ -120,6 +120,13 @@ class Front:
         if not host or not port:
             self._decline(refusal(b"400 Bad Request", "CONNECT needs host:port"), answers)
             raise Closed
+        passed = head.get(b"rerail-passed")
+        if passed is not None:
+            pid, _, program = passed.decode("utf-8", "replace").partition(" ")
+            self._service.passed_by(
+                program, int(pid) if pid.isdigit() else 0, host, port, process_id
+            )
+            raise Closed
         origin = meant(self._listening.others, host, port)
         if origin is not None:
             if answers:

@@ -134,6 +134,9 @@ class Service(Protocol):
     def missing(self, what: str, detail: str, process_id: int) -> None:
         """Something happened on a connection that could not be recorded or replayed."""
 
+    def passed_by(self, program: str, pid: int, host: str, port: int, process_id: int) -> None:
+        """A probe tells of a connection that does not go through the proxy."""
+
 
 class ExchangeTap(Protocol):
     """Hears one exchange as it passes, each call after the bytes have gone on."""

@@ -4,7 +4,6 @@ Bytes out; makes no system call. An instruction that jumps names a label, resolv
 """
 
 import struct
-from dataclasses import dataclass
 from typing import Final
 
 NUMBER: Final = 0
@@ -35,11 +34,8 @@ def refuse(errno: int) -> int:
     return _ERRNO | errno
 
 
-@dataclass(frozen=True, slots=True)
-class _Instruction:
-    code: int
-    value: int
-    target: str = ""
+_Instruction = tuple[int, int, str]
+"""A code, its value, and the label it jumps to, if any."""
 
 
 class Program:
@@ -55,34 +51,34 @@ class Program:
 
     def load(self, offset: int) -> None:
         """Take a word of the call."""
-        self._instructions.append(_Instruction(_LOAD_WORD, offset))
+        self._instructions.append((_LOAD_WORD, offset, ""))
 
     def mask(self, bits: int) -> None:
         """Keep these bits of the word."""
-        self._instructions.append(_Instruction(_AND, bits))
+        self._instructions.append((_AND, bits, ""))
 
     def when_equal(self, value: int, target: str) -> None:
         """Jump if the word has this value."""
-        self._instructions.append(_Instruction(_JUMP_IF_EQUAL, value, target))
+        self._instructions.append((_JUMP_IF_EQUAL, value, target))
 
     def when_at_least(self, value: int, target: str) -> None:
         """Jump if the word is this value or more."""
-        self._instructions.append(_Instruction(_JUMP_IF_AT_LEAST, value, target))
+        self._instructions.append((_JUMP_IF_AT_LEAST, value, target))
 
     def when_any_bit(self, bits: int, target: str) -> None:
         """Jump if the word has one of these bits."""
-        self._instructions.append(_Instruction(_JUMP_IF_ANY_BIT, bits, target))
+        self._instructions.append((_JUMP_IF_ANY_BIT, bits, target))
 
     def end(self, verdict: int) -> None:
         """Decide."""
-        self._instructions.append(_Instruction(_RETURN, verdict))
+        self._instructions.append((_RETURN, verdict, ""))
 
     def encode(self) -> bytes:
         """The program as an array of struct sock_filter."""
         return b"".join(
-            struct.pack("=HBBI", step.code, self._distance(at, step), 0, step.value)
-            for at, step in enumerate(self._instructions)
+            struct.pack("=HBBI", code, self._distance(at, target), 0, value)
+            for at, (code, value, target) in enumerate(self._instructions)
         )
 
-    def _distance(self, at: int, step: _Instruction) -> int:
-        return self._labels[step.target] - at - 1 if step.target else 0
+    def _distance(self, at: int, target: str) -> int:
+        return self._labels[target] - at - 1 if target else 0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from rerail.sandbox.handshake import Handshake
+from rerail.sandbox.handshake import Handshake, SandboxFailed
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
     PRIVATE_PATHS,
@@ -22,7 +22,6 @@ from rerail.sandbox.levels import (
     Containment,
     Layer,
     Refused,
-    SandboxFailed,
 )
 from rerail.sandbox.view import Bind, View
 
@@ -49,8 +48,11 @@ class Sandbox(Protocol):
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """In the child, between fork and exec; `ports` are the recorder's."""
 
-    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+    def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """In the parent, meanwhile; a listener for each port. Raises `SandboxFailed`."""
+
+    def leave(self) -> None:
+        """In the parent, where processes outlive it: they stay as they are kept."""
 
 
 class Unconfined:
@@ -70,9 +72,12 @@ class Unconfined:
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """Nothing to enter."""
 
-    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+    def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """Nothing to be done."""
         return []
+
+    def leave(self) -> None:
+        """Nobody is kept from anything."""
 
 
 def choose_sandbox(
@@ -92,6 +97,7 @@ def choose_sandbox(
     try:
         from rerail.sandbox.network import OF_STEP, NetworkNamespace
         from rerail.sandbox.ports import PortRules
+        from rerail.sandbox.watch import WATCHING
     except (ImportError, AttributeError):
         return Unconfined("this system has no such thing", view)
     lacking: dict[Layer, str] = {}
@@ -104,11 +110,17 @@ def choose_sandbox(
         if layer is None or layer in lacking:
             break
         lacking[layer] = failed.what
-    rules = PortRules(view, why_no_namespace=failed.what)
-    if not rules.containment.layers:
-        return Unconfined(failed.what, view)
-    refused = refusal(rules)
-    return rules if refused is None else Unconfined(refused.what, view)
+    why, unwatched = failed.what, ""
+    while True:
+        rules = PortRules(view, sockets=sockets, why_no_namespace=why, unwatched=unwatched)
+        if not rules.containment.layers:
+            return Unconfined(why, view)
+        failed = refusal(rules)
+        if failed is None:
+            return rules
+        if failed.step != WATCHING or unwatched:
+            return Unconfined(failed.what, view)
+        unwatched = failed.what
 
 
 def refusal(sandbox: Sandbox) -> SandboxFailed | None:
@@ -126,7 +138,7 @@ def refusal(sandbox: Sandbox) -> SandboxFailed | None:
             os._exit(0)
     theirs.close()
     try:
-        for listener in sandbox.admit(ours, pid):
+        for listener in sandbox.admit(ours, pid, [0]):
             listener.close()
         ours.await_exec()
     except SandboxFailed as failed:

@@ -11,16 +11,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from rerail.sandbox.levels import SandboxFailed
+from rerail.errors import UserError
+from rerail.sandbox import kernel
 
 _FAILED: Final = b"!"
 _DESCRIPTOR: Final = b"d"
+_OFFERED: Final = b"o"
+_TAKEN: Final = b"t"
 
 DESCRIPTORS: Final = 64
 """How many open files are handed over at once, at most."""
 
 EXEC: Final = "execute the command"
 """The step that is not the sandbox's."""
+
+
+class SandboxFailed(UserError):
+    """A sandbox that was chosen could not be entered; `step` is what failed, where it is known."""
+
+    step: str = ""
 
 
 class ExecFailed(OSError):
@@ -70,6 +79,26 @@ class Handshake:
             # The system makes received descriptors inheritable; ours never are (PEP 446).
             os.set_inheritable(descriptor, False)
         return descriptors
+
+    def offer_descriptor(self, descriptor: int) -> None:
+        """Have an open file taken by `take_descriptor`: for one whose messages would wait."""
+        self._end.sendall(_OFFERED + descriptor.to_bytes(4))
+        self.expect(_TAKEN)
+
+    def take_descriptor(self, pid: int) -> int:
+        """Take the open file that process `pid` offers. Raises `SandboxFailed`."""
+        self.expect(_OFFERED)
+        number = int.from_bytes(self._end.recv(4))
+        try:
+            descriptor = kernel.copy_of(pid, number)
+        except OSError as error:
+            why = os.strerror(error.errno or 0)
+            raise SandboxFailed(
+                f"cannot look into the command's process: {why}",
+                hint="`rerail doctor` shows which sandbox works here",
+            ) from error
+        self.say(_TAKEN)
+        return descriptor
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

@@ -31,6 +31,7 @@ PR_SET_SECCOMP: Final = 22
 # From 424 on the numbers are the same on every architecture (asm-generic/unistd.h).
 OPEN_TREE: Final = 428
 MOVE_MOUNT: Final = 429
+PIDFD_GETFD: Final = 438
 MOUNT_SETATTR: Final = 442
 LANDLOCK_CREATE_RULESET: Final = 444
 LANDLOCK_ADD_RULE: Final = 445
@@ -99,6 +100,15 @@ def set_read_only(path: str, read_only: bool, *, below_too: bool = True) -> None
     place = ctypes.c_void_p(ctypes.addressof(kept))
     flags = AT_RECURSIVE if below_too else 0
     syscall(MOUNT_SETATTR, _AT_FDCWD, _text(path), flags, place, len(attributes))
+
+
+def copy_of(pid: int, descriptor: int) -> int:
+    """A copy of an open file of process `pid` (pidfd_getfd(2), Linux 5.6). Raises OSError."""
+    process = os.pidfd_open(pid)
+    try:
+        return syscall(PIDFD_GETFD, process, descriptor, 0)
+    finally:
+        os.close(process)
 
 
 def prctl(option: int, *arguments: "int | ctypes.c_void_p") -> int:

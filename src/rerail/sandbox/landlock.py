@@ -1,12 +1,13 @@
-"""Landlock: TCP to named ports and no other (landlock(7)), where no namespace can be made.
+"""Landlock (landlock(7)), where no namespace is: TCP to named ports, writing to named folders.
 
 A rule names a port, not an address, and nothing but TCP; what slips by is the business of
-`sockets`. The kernel needs to be 6.7 or newer.
+`sockets`. The kernel needs to be 6.7 or newer. Below these rules nothing can be mounted.
 """
 
 import ctypes
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from rerail.sandbox import kernel
@@ -16,8 +17,22 @@ SCOPES_SINCE: Final = 6
 
 _VERSION: Final = 1
 _CONNECT_TCP: Final = 2
+_RULE_PATH_BENEATH: Final = 1
 _RULE_NET_PORT: Final = 2
 _SCOPE_ABSTRACT_UNIX_SOCKET: Final = 1
+
+
+_WRITE_FILE: Final = 1 << 1
+_TRUNCATE: Final = 1 << 14
+_TO_A_FILE: Final = _WRITE_FILE | _TRUNCATE
+_CHANGES: Final = _TO_A_FILE | sum(1 << right for right in range(4, 14))
+"""Writing, truncating, removing, making any kind of entry, and moving between folders."""
+
+_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "fd")
+_ALWAYS: Final = (*(Path("/dev", name) for name in _DEVICES), Path("/proc"))
+"""Where files that are there may be written, and none be made."""
+
+_SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a place, not a file of ours
 
 
 class _Ruleset(ctypes.Structure):
@@ -26,6 +41,11 @@ class _Ruleset(ctypes.Structure):
         ("handled_access_net", ctypes.c_uint64),
         ("scoped", ctypes.c_uint64),
     )
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed_access", ctypes.c_uint64), ("parent_fd", ctypes.c_int32))
 
 
 class _NetPort(ctypes.Structure):
@@ -40,23 +60,46 @@ def version() -> int:
         return 0
 
 
-def allow_only_ports(ports: Sequence[int]) -> None:
-    """Restrict this process and all it starts to TCP connections to `ports`. Raises OSError.
+def restrict(ports: Sequence[int], writable: Sequence[Path] | None) -> None:
+    """Restrict this process and all it starts: TCP to `ports`, writing in `writable`.
 
-    Abstract unix sockets outside are cut off as well where the kernel can do that (6.12).
+    `writable=None` is no rule for writing. Abstract unix sockets outside are cut off as well where
+    the kernel can do that (6.12). Raises OSError.
     """
     scopes = version() >= SCOPES_SINCE
-    wanted = _Ruleset(0, _CONNECT_TCP, _SCOPE_ABSTRACT_UNIX_SOCKET if scopes else 0)
+    changes = 0 if writable is None else _CHANGES
+    wanted = _Ruleset(changes, _CONNECT_TCP, _SCOPE_ABSTRACT_UNIX_SOCKET if scopes else 0)
     size = ctypes.sizeof(wanted) if scopes else _Ruleset.scoped.offset
     ruleset = kernel.syscall(kernel.LANDLOCK_CREATE_RULESET, _address(wanted), size, 0)
     try:
         for port in ports:
             rule = _NetPort(_CONNECT_TCP, port)
             kernel.syscall(kernel.LANDLOCK_ADD_RULE, ruleset, _RULE_NET_PORT, _address(rule), 0)
+        if writable is not None:
+            _allow_writing(ruleset, writable)
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         kernel.syscall(kernel.LANDLOCK_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
+
+
+def _allow_writing(ruleset: int, writable: Sequence[Path]) -> None:
+    for path in _ALWAYS:
+        _allow_beneath(ruleset, path, _TO_A_FILE)
+    for path in (*writable, _SHARED_MEMORY):
+        _allow_beneath(ruleset, path, _CHANGES if path.is_dir() else _TO_A_FILE)
+
+
+def _allow_beneath(ruleset: int, path: Path, rights: int) -> None:
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return  # What is not there needs no rule.
+    try:
+        rule = _PathBeneath(rights, descriptor)
+        kernel.syscall(kernel.LANDLOCK_ADD_RULE, ruleset, _RULE_PATH_BENEATH, _address(rule), 0)
+    finally:
+        os.close(descriptor)
 
 
 def _address(value: ctypes.Structure) -> ctypes.c_void_p:

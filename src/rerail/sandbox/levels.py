@@ -4,75 +4,91 @@ Knows no system call. A layer that is not there is named, with what it would hav
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from rerail.errors import UserError
+from msgspec import Struct
 
 Level = Literal["contained", "no network", "not contained"]
 """From the strongest to the weakest. A replay is trusted from "no network" on."""
 
 
-NOT_YET: Final = "this version of rerail does not have it"
+Attempt = Literal["tcp", "udp", "name lookup", "unix socket", "raw socket", "write"]
+"""What a sandbox keeps a command from."""
+
 NOT_ASKED: Final = "nobody asked for it"
 
 
-class SandboxFailed(UserError):
-    """A sandbox that was chosen could not be entered; `step` is what failed, where it is known."""
+class Refused(Struct, frozen=True):
+    """Something the command tried in vain: what, with what target, which program, how often.
 
-    step: str = ""
+    `pid` is the process that tried it first.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A connection to a service of this machine that was refused: its path, and who tried."""
-
-    path: str
+    what: Attempt
+    target: str
+    program: str
     pid: int
+    count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One mechanism, and what it stops."""
+class Layer(Struct, frozen=True):
+    """One mechanism, what it stops, and what brings it where it is missing."""
 
     name: str
     stops: str
+    mend: str
 
+
+_NAMESPACES: Final = (
+    "allow user namespaces: sysctl user.max_user_namespaces, on Ubuntu "
+    "kernel.apparmor_restrict_unprivileged_userns=0, in a container its seccomp profile"
+)
+_FILTERS: Final = "a kernel with seccomp notifications (Linux 5.6), x86-64, arm64 or riscv64"
 
 NETWORK_NAMESPACE: Final = Layer(
     "network namespace",
     "TCP, UDP, DNS and abstract unix sockets to anything but the recorder",
+    _NAMESPACES,
 )
-TCP_RULES: Final = Layer("landlock tcp rules", "TCP to any port but the recorder's")
+TCP_RULES: Final = Layer(
+    "landlock tcp rules",
+    "TCP to any port but the recorder's",
+    "Linux 6.7 with Landlock (`lsm=` of the kernel's command line)",
+)
 SOCKET_FILTER: Final = Layer(
-    "socket filter", "UDP, DNS, raw and MPTCP sockets, and sockets made through io_uring"
+    "socket filter",
+    "UDP, DNS, raw and MPTCP sockets, and sockets made through io_uring",
+    _FILTERS,
 )
 UNIX_SOCKET_FILTER: Final = Layer(
     "unix socket filter",
     "services of this machine that listen on a path (container engine, message bus)",
+    _FILTERS,
 )
 WRITE_RULES: Final = Layer(
-    "write rules", "writes outside the working folder, temporary folders and caches"
+    "write rules",
+    "writes outside the working folder, temporary folders and caches",
+    "Linux 5.12 with namespaces, or Landlock (Linux 5.13)",
 )
 PRIVATE_PATHS: Final = Layer(
-    "private mounts", "an own path: a copy of the recorded folder is not at the recorded place"
+    "private mounts",
+    "a working path other than the recorded one",
+    _NAMESPACES,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MissingLayer:
+class MissingLayer(Struct, frozen=True):
     """A layer that does not hold here, and why."""
 
     layer: Layer
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Containment:
+class Containment(Struct, frozen=True):
     """The layers that hold, and those that do not."""
 
     layers: tuple[Layer, ...] = ()
-    missing: tuple[MissingLayer, ...] = field(default=())
+    missing: tuple[MissingLayer, ...] = ()
 
     @classmethod
     def of(cls, wanted: Sequence[Layer], lacking: Mapping[Layer, str]) -> "Containment":

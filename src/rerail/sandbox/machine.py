@@ -1,16 +1,18 @@
 """The numbers by which each architecture calls the same things: data, and which one is here."""
 
 import platform
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+
+class Architecture(Struct, frozen=True):
     """An architecture's name in seccomp_data (linux/audit.h) and its call numbers.
 
     The `foreign` ones are those of its 32-bit programs: how they make a socket, connect it, send
-    from it; `foreign_multiplexer` is i386's socketcall(2). 0 stands for none.
+    from it; `foreign_multiplexer` is i386's socketcall(2). 0 stands for none. `files` are those of
+    its calls that may change files.
     """
 
     audit: int
@@ -21,12 +23,44 @@ class Architecture:
     sendmmsg: int
     seccomp: int
     pivot_root: int
+    files: Mapping[str, int]
     foreign_socket: int = 0
     foreign_connect: int = 0
     foreign_sendto: int = 0
     foreign_multiplexer: int = 0
     has_x32: bool = False
 
+
+_FILES_OF_X86: Final = {
+    "open": 2,
+    "truncate": 76,
+    "rename": 82,
+    "mkdir": 83,
+    "rmdir": 84,
+    "creat": 85,
+    "link": 86,
+    "unlink": 87,
+    "symlink": 88,
+    "openat": 257,
+    "mkdirat": 258,
+    "unlinkat": 263,
+    "renameat": 264,
+    "linkat": 265,
+    "symlinkat": 266,
+    "renameat2": 316,
+    "openat2": 437,
+}
+_FILES_OF_OTHERS: Final = {
+    "mkdirat": 34,
+    "unlinkat": 35,
+    "symlinkat": 36,
+    "linkat": 37,
+    "truncate": 45,
+    "openat": 56,
+    "renameat2": 276,
+    "openat2": 437,
+}
+"""What asm-generic/unistd.h has for every architecture that came later."""
 
 ARCHITECTURES: Final = {
     "x86_64": Architecture(
@@ -38,6 +72,7 @@ ARCHITECTURES: Final = {
         sendmmsg=307,
         seccomp=317,
         pivot_root=155,
+        files=_FILES_OF_X86,
         foreign_socket=359,
         foreign_connect=362,
         foreign_sendto=369,
@@ -53,6 +88,7 @@ ARCHITECTURES: Final = {
         sendmmsg=269,
         seccomp=277,
         pivot_root=41,
+        files={**_FILES_OF_OTHERS, "renameat": 38},
         foreign_socket=281,
         foreign_connect=283,
         foreign_sendto=290,
@@ -66,6 +102,7 @@ ARCHITECTURES: Final = {
         sendmmsg=269,
         seccomp=277,
         pivot_root=41,
+        files=_FILES_OF_OTHERS,
     ),
 }
 

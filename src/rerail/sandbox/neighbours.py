@@ -6,43 +6,36 @@ each connect(2) is looked at, and one that leads to a path is refused unless the
 the caller's own namespace, which /proc/PID/net/unix lists.
 
 Not a wall against a program that wants to break out: the address is read before the kernel reads it
-again. Datagrams that sendmsg(2) sends to a path are not looked at.
+again, and of several messages in one sendmmsg(2) only the first one's is.
 """
 
 import os
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rerail.sandbox.bpf import ALLOW, ARCHITECTURE, ASK, NUMBER, Program, argument, refuse
 from rerail.sandbox.machine import IO_URING_SETUP, X32_CALLS, Architecture
+from rerail.sandbox.writes import add_details, add_rules
 
 AF_UNIX: Final = 1
+AF_NETLINK: Final = 16
+AF_PACKET: Final = 17
 AF_VSOCK: Final = 40
-ADDRESS_SIZE: Final = 110
-"""The size of struct sockaddr_un (unix(7))."""
+SOCK_RAW: Final = 3
+SOCK_TYPE_MASK: Final = 0xF
 
 _SOCKETCALL_CONNECT: Final = 3
 _EACCES, _ENOSYS = 13, 38
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call that waits for a decision: whose it is, which, on which architecture, with what."""
+def program(machine: Architecture, *, writes: bool = False) -> bytes:
+    """The filter that asks about everything that has an address, and about raw sockets.
 
-    pid: int
-    number: int
-    audit: int
-    arguments: tuple[int, ...]
-
-
-def program(machine: Architecture) -> bytes:
-    """The filter that asks about connect(2) and about sendto(2) with an address.
-
-    vsock, which knows no namespaces, is refused, and so is io_uring, which passes filters by.
+    `writes`: about calls that may change files, too. vsock, which knows no namespaces, is refused,
+    and so is io_uring, which passes filters by.
     """
     filter_ = Program()
     filter_.load(ARCHITECTURE)
@@ -59,11 +52,16 @@ def program(machine: Architecture) -> bytes:
     filter_.load(NUMBER)
     if machine.has_x32:
         filter_.when_at_least(X32_CALLS, "absent")
-    filter_.when_equal(machine.connect, "ask")
+    for number in (machine.connect, machine.sendmsg, machine.sendmmsg):
+        filter_.when_equal(number, "ask")
     filter_.when_equal(machine.sendto, "to an address")
     filter_.when_equal(machine.socket, "socket")
     filter_.when_equal(IO_URING_SETUP, "absent")
+    if writes:
+        add_rules(filter_, machine)
     filter_.end(ALLOW)
+    if writes:
+        add_details(filter_, ALLOW)
     _add_details(filter_)
     return filter_.encode()
 
@@ -81,28 +79,23 @@ def _add_details(filter_: Program) -> None:
     filter_.label("socket")
     filter_.load(argument(0))
     filter_.when_equal(AF_VSOCK, "refused")
+    filter_.when_equal(AF_PACKET, "ask")
+    filter_.load(argument(1))
+    filter_.mask(SOCK_TYPE_MASK)
+    filter_.when_equal(SOCK_RAW, "raw")
     filter_.end(ALLOW)
+    filter_.label("raw")
+    filter_.load(argument(0))
+    for family in (AF_UNIX, AF_NETLINK):
+        filter_.when_equal(family, "allowed")
     filter_.label("ask")
     filter_.end(ASK)
+    filter_.label("allowed")
+    filter_.end(ALLOW)
     filter_.label("refused")
     filter_.end(refuse(_EACCES))
     filter_.label("absent")
     filter_.end(refuse(_ENOSYS))
-
-
-def address_of(call: Call, machine: Architecture) -> bytes:
-    """The address that a waiting call names, from its process's memory. Raises OSError."""
-    arguments = call.arguments
-    if call.number in (machine.sendto, machine.foreign_sendto):
-        place, size = arguments[4], arguments[5]
-    else:
-        place, size = arguments[1], arguments[2]
-    with (Path("/proc") / str(call.pid) / "mem").open("rb", buffering=0) as memory:
-        if call.audit != machine.audit and call.number == machine.foreign_multiplexer:
-            memory.seek(place)
-            _, place, size = struct.unpack("<3I", memory.read(12))
-        memory.seek(place)
-        return memory.read(min(size & 0xFFFFFFFF, ADDRESS_SIZE)) or b""
 
 
 def path_in(address: bytes) -> str | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from rerail.sandbox import kernel, mounts, neighbours, seccomp
-from rerail.sandbox.handshake import Handshake
+from rerail.sandbox.handshake import Handshake, SandboxFailed
 from rerail.sandbox.levels import (
     NETWORK_NAMESPACE,
     NOT_ASKED,
@@ -25,14 +25,12 @@ from rerail.sandbox.levels import (
     Containment,
     Layer,
     Refused,
-    SandboxFailed,
 )
 from rerail.sandbox.machine import here
 from rerail.sandbox.view import View
-from rerail.sandbox.watch import Watch
+from rerail.sandbox.watch import WATCHING, Watch
 
 SEPARATING: Final = "make a user and network namespace"
-WATCHING: Final = "have connections to paths looked at"
 OF_STEP: Final = {
     mounts.PLACING: PRIVATE_PATHS,
     mounts.CLOSING: WRITE_RULES,
@@ -81,6 +79,7 @@ class NetworkNamespace:
             wanted.append(PRIVATE_PATHS)
         view = view.unplaced() if PRIVATE_PATHS in lacking else view
         self.view = view.unruled() if WRITE_RULES in lacking else view
+        self._rules_writes = self.view.writable is not None
         self.containment = Containment.of(wanted, lacking)
 
     @property
@@ -107,15 +106,17 @@ class NetworkNamespace:
             mounts.enter(self.view, parent, self._architecture)
         if self._machine is not None:
             with parent.step(WATCHING):
-                asks = seccomp.install_supervised(neighbours.program(self._machine), self._machine)
-                parent.send_descriptors(asks)
+                filter_ = neighbours.program(self._machine, writes=self._rules_writes)
+                asks = seccomp.install_supervised(filter_, self._machine)
+                # Handing it over by a message would have to wait for whoever it is handed to.
+                parent.offer_descriptor(asks)
                 os.close(asks)
-        if self.view.writable is not None:
+        if self._rules_writes:
             with parent.step(mounts.CLOSING):
                 # Root may give files away here, but not undo what was mounted.
                 kernel.prctl(kernel.PR_CAPBSET_DROP, kernel.CAP_SYS_ADMIN)
 
-    def admit(self, child: Handshake, pid: int) -> list[socket.socket]:
+    def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """In the parent: name the child's users, take its listeners. Raises `SandboxFailed`."""
         child.expect(_UNSHARED)
         try:
@@ -132,7 +133,10 @@ class NetworkNamespace:
         if self._machine is not None:
             try:
                 self._watch = Watch(
-                    child.receive_descriptors()[0], self._machine, allowed=self._sockets
+                    child.take_descriptor(pid),
+                    self._machine,
+                    allowed=self._sockets,
+                    free=self.view.free,
                 )
             except SandboxFailed:
                 for listener in listeners:
@@ -140,6 +144,11 @@ class NetworkNamespace:
                 raise
             self._watch.start()
         return listeners
+
+    def leave(self) -> None:
+        """Have somebody answer for those that outlive this process."""
+        if self._watch is not None:
+            self._watch.leave()
 
 
 def _bring_up_loopback() -> None:

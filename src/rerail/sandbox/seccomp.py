@@ -6,15 +6,21 @@ Knows no programs and takes no decisions.
 import ctypes
 import errno
 import struct
+from contextlib import suppress
 from typing import Final
 
 from rerail.sandbox import kernel
+from rerail.sandbox.bpf import ASK
 from rerail.sandbox.machine import Architecture
 
 _MODE_FILTER: Final = 2
 _SET_MODE_FILTER: Final = 1
 _NEW_LISTENER: Final = 1 << 3
+_NO_SLOWER: Final = 1 << 2
+"""SECCOMP_FILTER_FLAG_SPEC_ALLOW: before Linux 5.16 a filter would slow the process down."""
+
 _WAIT_KILLABLE: Final = 1 << 5
+_GET_ACTION_AVAIL: Final = 2
 
 
 def install(instructions: bytes) -> None:
@@ -35,12 +41,36 @@ def install_supervised(instructions: bytes, machine: Architecture) -> int:
     """
     program = _Program(instructions)
     try:
-        flags = _NEW_LISTENER | _WAIT_KILLABLE
+        flags = _NEW_LISTENER | _NO_SLOWER | _WAIT_KILLABLE
         return kernel.syscall(machine.seccomp, _SET_MODE_FILTER, flags, program.address)
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-    return kernel.syscall(machine.seccomp, _SET_MODE_FILTER, _NEW_LISTENER, program.address)
+    return kernel.syscall(
+        machine.seccomp, _SET_MODE_FILTER, _NEW_LISTENER | _NO_SLOWER, program.address
+    )
+
+
+def install_asking(instructions: bytes, machine: Architecture) -> int:
+    """The same outside a namespace, for this thread: with no_new_privs where privilege is lacking.
+
+    Raises OSError.
+    """
+    with suppress(PermissionError):
+        return install_supervised(instructions, machine)
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    return install_supervised(instructions, machine)
+
+
+def can_ask(machine: Architecture) -> bool:
+    """Whether this kernel has programs that ask (Linux 5.0)."""
+    action = ctypes.c_uint32(ASK)
+    try:
+        address = ctypes.c_void_p(ctypes.addressof(action))
+        kernel.syscall(machine.seccomp, _GET_ACTION_AVAIL, 0, address)
+    except OSError:
+        return False
+    return True
 
 
 class _Program:

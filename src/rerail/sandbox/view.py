@@ -4,9 +4,11 @@ Knows no system call: `mounts` makes it so in a namespace, `ports` as far as rul
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 CACHES: Final = (
     ".cache",  # uv, pip, Hugging Face and most others; uv does not start without
@@ -16,8 +18,7 @@ CACHES: Final = (
 """In the home folder: what may be lost at any time, and what programs insist on writing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(Struct, frozen=True):
     """What is at `source` is seen at `target` instead of what is there, if anything is."""
 
     source: Path
@@ -25,8 +26,7 @@ class Bind:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """The whole file system, with these differences.
 
     `writable` names what may be written, as the command sees it: targets of `binds` are so without
@@ -59,6 +59,12 @@ class View:
     def changes_nothing(self) -> bool:
         """Whether the command may as well be left where it is."""
         return not self.binds and self.writable is None
+
+    @property
+    def free(self) -> list[Path]:
+        """All that may be written, as the command sees it."""
+        targets = [bind.target for bind in self.binds if not bind.read_only]
+        return [*(self.writable or ()), *self.private, *targets]
 
     def unplaced(self) -> "View":
         """The same where nothing can be put at another path: copies are seen at their own."""

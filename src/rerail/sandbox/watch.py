@@ -1,45 +1,67 @@
 """The supervisor of a sandboxed command: a thread that answers the calls its filter asks about.
 
-How the kernel asks and is answered is here (seccomp_unotify(2)); what to answer is in `neighbours`.
+How the kernel asks is in `notify`; what to answer is in `neighbours`, `passing` and `writes`. What
+is refused is told: mostly the kernel itself refuses, in a namespace from which nothing leads out.
 """
 
 import errno
-import fcntl
 import os
-import select
-import struct
+import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from rerail.sandbox.levels import Refused
-from rerail.sandbox.machine import Architecture
-from rerail.sandbox.neighbours import Call, address_of, leads_to, made_inside, path_in
+from msgspec.structs import replace
 
-_RECEIVE: Final = 0xC0502100
-_ANSWER: Final = 0xC0182101
-_STILL_VALID: Final = 0x40082102
-_GO_ON: Final = 1
-_NOTIFICATION: Final = struct.Struct("=QIIiIQ6Q")
-_RESPONSE: Final = struct.Struct("=QqiI")
+from rerail.sandbox import notify
+from rerail.sandbox.levels import Attempt, Refused
+from rerail.sandbox.machine import Architecture
+from rerail.sandbox.neighbours import SOCK_TYPE_MASK, leads_to, made_inside, path_in
+from rerail.sandbox.passing import Address, internet_address, is_stream, listeners, program_of
+from rerail.sandbox.staying import answer_all, stay_behind
+from rerail.sandbox.writes import absolute, is_beneath, refused_path
+
+WATCHING: Final = "have connections to paths looked at"
+"""The step by which a child comes under the filter that asks."""
+
+KINDS_TOLD: Final = 1000
+"""Past so many different things that were refused, no more are kept."""
+
+_DNS: Final = 53
 
 
 class Watch:
-    """Answers until the last process under the filter is gone. `refused` tells what was refused.
+    """Answers until the last process under the filter is gone.
 
-    `allowed` are sockets on paths that may be reached though they were made outside.
+    `allowed` are sockets on paths that may be reached though they were made outside, `free` the
+    folders that may be written. `ports` are the recorder's where the command is in no network
+    namespace of its own: what leads elsewhere is refused, and a path outside `free` is another's.
     """
 
     def __init__(
-        self, descriptor: int, machine: Architecture, *, allowed: Sequence[Path] = ()
+        self,
+        descriptor: int,
+        machine: Architecture,
+        *,
+        allowed: Sequence[Path] = (),
+        free: Sequence[Path] = (),
+        ports: Collection[int] | None = None,
     ) -> None:
-        self.refused: list[Refused] = []
+        self._refused: dict[tuple[Attempt, str, str], Refused] = {}
         self._descriptor = descriptor
         self._machine = machine
         self._allowed = allowed
+        self._ports = ports
+        self._free = [str(path) for path in free]
+        self._files = {number: name for name, number in machine.files.items()}
         self._thread = threading.Thread(target=self._serve, name="sandbox", daemon=True)
+
+    @property
+    def refused(self) -> list[Refused]:
+        """What was refused so far: each kind once, with a count."""
+        return list(self._refused.values())
 
     def start(self) -> None:
         """Begin to answer."""
@@ -49,37 +71,94 @@ class Watch:
         """Wait for the last process under the filter."""
         self._thread.join(seconds)
 
+    def leave(self) -> None:
+        """Have a process answer when this one has ended, if there is anybody left to ask."""
+        if self._thread.is_alive():
+            stay_behind(self._descriptor, self._serve)
+
     def _serve(self) -> None:
-        waiting = select.poll()
-        waiting.register(self._descriptor, select.POLLIN)
-        try:
-            while all(event & select.POLLIN for _, event in waiting.poll()):
-                with suppress(OSError):  # The caller is gone, and its call with it.
-                    self._answer_one()
-        finally:
-            os.close(self._descriptor)
+        answer_all(self._descriptor, self._answer_one)
+        os.close(self._descriptor)
 
     def _answer_one(self) -> None:
-        # "The memory must be zeroed before the call" (seccomp_unotify(2)).
-        received = bytearray(_NOTIFICATION.size)
-        fcntl.ioctl(self._descriptor, _RECEIVE, received)
-        identity, pid, _, number, audit, _, *arguments = _NOTIFICATION.unpack(received)
-        error = self._decide(identity, Call(pid, number, audit, tuple(arguments)))
-        answer = (identity, 0, -error, 0) if error else (identity, 0, 0, _GO_ON)
-        fcntl.ioctl(self._descriptor, _ANSWER, bytearray(_RESPONSE.pack(*answer)))
-
-    def _decide(self, identity: int, call: Call) -> int:
-        """The error number the call is to fail with, 0 to let it go on."""
+        call = notify.receive(self._descriptor)
+        error = errno.EACCES
         try:
-            address = address_of(call, self._machine)
-            # A process that ended may have left its number to another: ask after reading.
-            fcntl.ioctl(self._descriptor, _STILL_VALID, struct.pack("=Q", identity))
+            error = self._decide(call)
+        finally:
+            notify.answer(self._descriptor, call, error)
+
+    def _decide(self, call: notify.Call) -> int:
+        """The error number the call is to fail with, 0 to let it go on."""
+        native = call.audit == self._machine.audit
+        if native and call.number in self._files:
+            self._look_at_write(call, self._files[call.number])
+            return 0
+        if native and call.number == self._machine.socket:
+            datagram = call.arguments[1] & SOCK_TYPE_MASK == socket.SOCK_DGRAM
+            what: Attempt = "udp" if datagram else "raw socket"
+            self._note(call, what, _family(call.arguments[0] & 0xFFFFFFFF))
+            return errno.EPERM if self._ports is None else errno.EACCES
+        try:
+            address = notify.address_of(call, self._machine)
+            notify.check_waiting(self._descriptor, call)
         except OSError:
             return errno.EACCES
         path = path_in(address)
-        if path is None or made_inside(call.pid, path):
+        if path is not None:
+            return self._neighbour(call, path)
+        internet = internet_address(address)
+        if internet is not None:
+            self._look_at_way_out(call, internet)
+        return 0
+
+    def _neighbour(self, call: notify.Call, path: str) -> int:
+        if self._is_own(call, path):
             return 0
         if self._allowed and leads_to(call.pid, path, self._allowed):
             return 0
-        self.refused.append(Refused(path, call.pid))
+        self._note(call, "unix socket", path)
         return errno.ECONNREFUSED
+
+    def _is_own(self, call: notify.Call, path: str) -> bool:
+        if self._ports is None:
+            return made_inside(call.pid, path)
+        place = absolute(call.pid, path)
+        # Where nothing is, the kernel may say so itself.
+        return is_beneath(place, self._free) or not Path(place).exists()
+
+    def _look_at_way_out(self, call: notify.Call, address: Address) -> None:
+        """The kernel refuses by itself what does not lead to the recorder, or stay inside."""
+        if self._ports is not None:
+            if not (address.is_here and address.port in self._ports):
+                self._note(call, "tcp", str(address))
+            return
+        what: Attempt = "udp" if is_stream(call.pid, call.descriptor) is False else "tcp"
+        if what == "udp" and address.port == _DNS:
+            what = "name lookup"
+        if address.is_here and (what == "udp" or listeners(call.pid, address)):
+            return
+        if address.port:
+            self._note(call, what, str(address))
+
+    def _look_at_write(self, call: notify.Call, name: str) -> None:
+        with suppress(OSError):
+            path = refused_path(call, name, self._free, mounted=self._ports is None)
+            if path is not None:
+                self._note(call, "write", path)
+
+    def _note(self, call: notify.Call, what: Attempt, target: str) -> None:
+        program = program_of(call.pid)
+        key = (what, target, program)
+        before = self._refused.get(key)
+        if before is not None:
+            self._refused[key] = replace(before, count=before.count + 1)
+        elif len(self._refused) < KINDS_TOLD:
+            self._refused[key] = Refused(what, target, program, call.pid)
+
+
+def _family(number: int) -> str:
+    try:
+        return socket.AddressFamily(number).name
+    except ValueError:
+        return f"family {number}"

@@ -5,6 +5,7 @@ on, and a page that is on the tape.
 """
 
 import socket
+import subprocess
 import sys
 import urllib.request
 
@@ -28,6 +29,17 @@ def unix(address):
         way.connect(address)
 
 
+def raw():
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP):
+        pass
+
+
+def curl(address):
+    words = ["curl", "-sS", "--noproxy", "*", "--max-time", "2", address]
+    if subprocess.run(words, capture_output=True, check=False).returncode:
+        raise OSError("curl had no answer")
+
+
 WAYS = {
     "loopback": lambda: tcp(("127.0.0.1", port)),
     "loopback 6": lambda: tcp(("::1", port), socket.AF_INET6),
@@ -36,6 +48,8 @@ WAYS = {
     "name": lambda: socket.getaddrinfo("example.com", 443),
     "unix socket": lambda: unix(path),
     "abstract unix socket": lambda: unix("\0" + path),
+    "raw socket": raw,
+    "curl": lambda: curl(f"http://127.0.0.1:{port}/"),
 }
 with urllib.request.urlopen(sys.argv[3], timeout=20) as page:
     print(page.read())

@@ -109,6 +109,18 @@ def _install():
             _call(hook, sys.modules[name])
 
 
+def _tell_of_what_passes_by():
+    # type: () -> None
+    if sys.version_info < (3, 8) or not os.environ.get("RERAIL_TELLS"):
+        return
+    try:
+        from _rerail_passed import install
+
+        install(os.environ["RERAIL_PROXY"])
+    except Exception as error:
+        sys.stderr.write("rerail: connections that pass by are not told: %r\n" % error)
+
+
 def _run_the_shadowed_one():
     # type: () -> None
     """Debian and others have a sitecustomize of their own, which this one hides."""
@@ -125,4 +137,5 @@ def _run_the_shadowed_one():
 
 
 _install()
+_tell_of_what_passes_by()
 _run_the_shadowed_one()
