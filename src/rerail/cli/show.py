@@ -10,11 +10,11 @@ from rerail.cli.damage import tell_damage
 from rerail.cli.facts import event_values
 from rerail.cli.follow import follow as follow_tape
 from rerail.cli.listing import overview_values, print_event, print_overview
-from rerail.cli.numbers import Number, check_event, exchanges_of, read_number
+from rerail.cli.numbers import Number, check_event, child_of, exchanges_of, read_number
 from rerail.cli.outline import Outline, read_outline, readable_events
 from rerail.cli.texts import json_array, json_line, json_text, say
 from rerail.cli.whole import Page
-from rerail.cli.whole_values import exchange_values, whole_event_values
+from rerail.cli.whole_values import exchange_values, whole_child_values, whole_event_values
 from rerail.errors import RerailError, UsageProblem
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape
@@ -26,8 +26,12 @@ from rerail.tape.records import Event
 @click.argument("number", required=False)
 @click.option("--steps", is_flag=True, help="Only model calls, by their step (s1, s2 …).")
 @click.option("--events", is_flag=True, help="Every event, one line each.")
-@click.option("--raw", is_flag=True, help="Write the exact bytes of the reply's body.")
-@click.option("--request", is_flag=True, help="With --raw: of the request's body.")
+@click.option(
+    "--raw", is_flag=True, help="Write the exact bytes of the reply's body, of what a child said."
+)
+@click.option(
+    "--request", is_flag=True, help="With --raw: of the request's body, of what a child was told."
+)
 @click.option("--follow", is_flag=True,
               help="Every event as it is recorded, until the run ends.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True,
@@ -44,7 +48,7 @@ def show(
 ) -> int:
     """Show what is on TAPE, all in all or one thing whole.
 
-    NUMBER is an event (12 or e12), an exchange (r3) or a step (s4).
+    NUMBER is an event (12 or e12), an exchange (r3), a step (s4) or a child process (p5).
     """
     _check_view(number, {"--steps": steps, "--events": events, "--follow": follow})
     _check_raw(number, raw=raw, request=request, as_json=as_json)
@@ -111,6 +115,13 @@ def _whole(tape: Tape, number: Number, *, as_json: bool) -> int:
             say(json_text(whole_event_values(tape, outline, event, damage)))
         else:
             Page(tape, outline, damage).event(event)
+    elif number.kind == "p":
+        damage = outline.damage
+        child = child_of(outline, number)
+        if as_json:
+            say(json_text(whole_child_values(tape, child, damage)))
+        else:
+            Page(tape, outline, damage).child(child)
     else:
         # What cannot be read may be a part of just this exchange.
         damage = outline.damage
@@ -125,6 +136,9 @@ def _whole(tape: Tape, number: Number, *, as_json: bool) -> int:
 def _raw(tape: Tape, number: Number, *, of_request: bool) -> int:
     if number.kind == "e":
         raw_bytes.write(raw_bytes.event_bytes(tape, _event(tape, number), of_request=of_request))
+    elif number.kind == "p":
+        child = child_of(read_outline(tape), number)
+        raw_bytes.write(raw_bytes.child_bytes(tape, child, of_request=of_request))
     else:
         exchange = _exchange(read_outline(tape), number)
         raw_bytes.write(raw_bytes.exchange_bytes(tape, exchange, of_request=of_request))

@@ -26,6 +26,7 @@ class Playhead:
 
     def __init__(self, script: Script, folder: RunFolder) -> None:
         self.folder = folder
+        self.moved: Callable[[], None] = lambda: None
         self._ends = script.reply_ends()
         self._calls = script.model_requests()
 
@@ -42,6 +43,7 @@ class Playhead:
             log=log,
             clock=not tape.run.capture.get("clock", "no").startswith("no"),
             random=len(tape.run.seed) == _SEED_SIZE,
+            children=not tape.run.capture.get("children", "no").startswith("no"),
         )
         folder = RunFolder.make(settings)
         folder.give_back(logs)
@@ -55,6 +57,7 @@ class Playhead:
             return
         if model_call("POST", request.host.lower(), request.target, request.headers):
             self.folder.turn_begins(request.process_id)
+            self.moved()
 
     def listener(self, request: Request) -> Callable[[bytes], None]:
         """What is to hear the texts of the agent on the WebSocket that a request opened."""

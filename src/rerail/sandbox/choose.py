@@ -45,6 +45,9 @@ class Sandbox(Protocol):
     def refused(self) -> tuple[Refused, ...]:
         """What the command tried in vain, as far as this sandbox is told of it."""
 
+    def reach(self, socket: Path) -> None:
+        """Let the command connect to a socket on a path that it did not make; before `enter`."""
+
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """In the child, between fork and exec; `ports` are the recorder's."""
 
@@ -68,6 +71,9 @@ class Unconfined:
             layers.append(PRIVATE_PATHS)
         self.view = view.unplaced().unruled()
         self.containment = Containment.of(layers, dict.fromkeys(layers, why))
+
+    def reach(self, socket: Path) -> None:
+        """Everything can be reached."""
 
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """Nothing to enter."""

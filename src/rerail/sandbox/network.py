@@ -87,6 +87,10 @@ class NetworkNamespace:
         """The connections to services of this machine that the command tried in vain."""
         return tuple(self._watch.refused) if self._watch else ()
 
+    def reach(self, socket: Path) -> None:
+        """Let the command connect to this socket too."""
+        self._sockets = (*self._sockets, socket)
+
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """In the child: make the namespace, listen in it, hand the listeners over."""
         mounting = 0 if self.view.changes_nothing else kernel.CLONE_NEWNS

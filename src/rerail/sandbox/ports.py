@@ -72,6 +72,10 @@ class PortRules:
         """What the command tried in vain."""
         return tuple(self._watch.refused) if self._watch else ()
 
+    def reach(self, socket: Path) -> None:
+        """Let the command connect to this socket too."""
+        self._sockets = (*self._sockets, socket)
+
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """In the child: restrict itself, and thereby all it starts."""
         writes = self.view.writable is not None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import fields
 
-from rerail.tape.records import Body, Event, HttpRequest, ProbeLog, WsMessage
+from rerail.tape.records import Body, Event, HttpRequest, McpMessage, ProbeLog, WsMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Reference:
 
 def contents_of(event: Event) -> list[Reference]:
     """All contents that an event names."""
-    if isinstance(event, WsMessage | ProbeLog):
+    if isinstance(event, WsMessage | McpMessage | ProbeLog):
         return [Reference(event.content, event.size, None)]
     values = (getattr(event, field.name) for field in fields(event))
     bodies = [value for value in values if isinstance(value, Body)]
