@@ -23,7 +23,9 @@ from rerail.proxy.said import (
     understood,
 )
 from rerail.tape.records import (
+    Component,
     Event,
+    McpMessage,
     ProcessEnded,
     ProcessOutput,
     ProcessSignalled,
@@ -34,6 +36,7 @@ from rerail.tape.records import (
 from rerail.tape.writer import BodyWriter
 
 if TYPE_CHECKING:
+    from rerail.capture.dialogue import DialogueRecord
     from rerail.capture.recorder import Recorder
 
 
@@ -169,6 +172,32 @@ class ChildRecord:
         self._waiting: list[Callable[[int, int], Event]] = []
         self._bodies: dict[StreamName, BodyWriter] = {}
         self._failed = False
+        self._dialogue = self._possible_dialogue()
+
+    def _possible_dialogue(self) -> "DialogueRecord | None":
+        streams = self._said.streams
+        if (streams.get("stdin"), streams.get("stdout")) != ("pipe", "pipe"):
+            return None
+        from rerail.capture.dialogue import DialogueRecord
+
+        return DialogueRecord(self._spoken)
+
+    def _spoken(self, sender: Side, line: bytes) -> None:
+        recorder = self._recorder
+        content = recorder.redactor.body(line)
+        digest = recorder.writer.blob(content, lane=f"mcp {self.number} {sender}")
+        component: Component = "agent" if sender == "agent" else "tool"
+        self._emit(
+            lambda at, wall: McpMessage(
+                at=at,
+                wall=wall,
+                component=component,
+                process_id=self.number,
+                sender=sender,
+                content=digest,
+                size=len(content),
+            )
+        )
 
     def runs(self, pid: int) -> None:
         """It was started."""
@@ -184,6 +213,22 @@ class ChildRecord:
 
     def passed(self, name: StreamName, piece: bytes) -> None:
         """A piece of a stream."""
+        at = self._recorder.clock.at()
+        if self._dialogue is not None and name != "stderr":
+            if self._dialogue.passed(name, piece, at):
+                return
+            self._no_dialogue()
+            if name == "stdin":
+                return
+        self._keep(name, piece, at)
+
+    def _no_dialogue(self) -> None:
+        held = self._dialogue.given_up() if self._dialogue else []
+        self._dialogue = None
+        for at, piece in held:
+            self._keep("stdin", piece, at)
+
+    def _keep(self, name: StreamName, piece: bytes, at: int) -> None:
         body = self._bodies.get(name)
         if body is None:
             program = self._said.argv[0] if self._said.argv else ""
@@ -192,10 +237,12 @@ class ChildRecord:
             body = self._recorder.writer.body(exchange_id=0, side=side, lane=lane)
             self._bodies[name] = body
         recorder = self._recorder
-        body.write(recorder.redactor.body(piece), at=recorder.clock.at())
+        body.write(recorder.redactor.body(piece), at=at)
 
     def stream_ended(self, name: StreamName, how: PipeEnd) -> None:
         """The end of a stream."""
+        if self._dialogue is not None and name != "stderr" and not self._dialogue.ended(name):
+            self._no_dialogue()
         writer = self._bodies.pop(name, None)
         body = writer.finish(framing="close") if writer else None
         self._emit(

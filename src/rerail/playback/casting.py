@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from rerail.compare.dialogue import Dialogue
 from rerail.compare.redacted import blank_text
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.playback.script import Script
@@ -16,6 +17,7 @@ from rerail.tape.chunks import decode_chunks
 from rerail.tape.reader import Tape
 from rerail.tape.records import (
     Event,
+    McpMessage,
     ProcessEnded,
     ProcessOutput,
     ProcessSignalled,
@@ -63,6 +65,7 @@ class RecordedChild:
     stdin: ProcessOutput | None = None
     outputs: list[ProcessOutput] = field(default_factory=list)
     signals: list[ProcessSignalled] = field(default_factory=list)
+    messages: list[McpMessage] = field(default_factory=list)
     ended: ProcessEnded | None = None
     talked: bool = False
 
@@ -132,6 +135,16 @@ class Cast:
         """What it was told on its standard input, as far as it can be read."""
         return self._content(child.stdin) if child.stdin else b""
 
+    def dialogue(self, child: RecordedChild) -> Dialogue | None:
+        """What answers for a child that spoke JSON-RPC."""
+        if not child.messages:
+            return None
+        spoken = [
+            (message.sender == "agent", _blob(self._tape, message.content), message.at)
+            for message in child.messages
+        ]
+        return Dialogue(spoken)
+
     def pieces(self, child: RecordedChild) -> list[Piece]:
         """What it put out, in order."""
         killed = child.ended is not None and child.ended.signal != 0
@@ -144,7 +157,9 @@ class Cast:
                 moment = self.moment(child, at)
                 found.append((at, 0, Piece(at, output.stream, piece, moment)))
             # What a signal ended ends its streams with it.
-            if output.ended != "cut" and not killed:
+            # So does a dialogue: its end is that of the server.
+            talks = bool(child.messages) and output.stream == "stdout"
+            if output.ended != "cut" and not killed and not talks:
                 moment = self.moment(child, output.at)
                 found.append((output.at, 1, Piece(output.at, output.stream, b"", moment)))
         found.sort(key=lambda item: item[:2])
@@ -246,6 +261,8 @@ def _children(events: Iterable[Event]) -> dict[int, RecordedChild]:
                     child.stdin = event
                 else:
                     child.outputs.append(event)
+            case McpMessage() if event.process_id in found:
+                found[event.process_id].messages.append(event)
             case ProcessSignalled() if event.process_id in found:
                 found[event.process_id].signals.append(event)
             case ProcessEnded() if event.process_id in found:

@@ -21,6 +21,7 @@ from rerail.proxy.said import (
     Passed,
     Runs,
     Signalled,
+    Spoke,
     Started,
     StreamEnded,
     Told,
@@ -77,6 +78,8 @@ class Children:
                 known.stream_ended(saying.stream, saying.how)
             case Told() if isinstance(known, Planned):
                 return known.told_otherwise(saying.told, told_all=saying.told_all)
+            case Spoke() if isinstance(known, Planned):
+                return known.spoken_to(saying.data)
             case Diverged() if isinstance(known, Planned):
                 known.diverged()
             case Signalled():

@@ -3,9 +3,10 @@
 Knows neither how it is started nor how it is given back: `stand_in` and `planned` do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from rerail.compare.dialogue import Dialogue
 from rerail.playback.casting import Cast, Key, RecordedChild
 from rerail.playback.report import ChildUse
 from rerail.proxy.pipes import PipeEnd
@@ -116,10 +117,23 @@ class Part:
 
     def fits(self, child: RecordedChild) -> bool:
         """Whether a recorded child was told what this one has been told so far."""
+        if child.messages:
+            return True
         recorded, told = self.company.cast.told(child), bytes(self.told)
         if child.stdin is not None and child.stdin.ended != "complete":
             return recorded.startswith(told) or told.startswith(recorded)
         return recorded == told if self.told_all else recorded.startswith(told)
+
+    def hear_dialogue(self, dialogue: Dialogue, lines: Iterable[bytes]) -> list[bytes]:
+        """What a recorded server says to these lines; what it was never asked is a divergence."""
+        said: list[bytes] = []
+        for line in lines:
+            self.given = True
+            heard = dialogue.hear(line)
+            said += heard.lines
+            for what in heard.unknown:
+                self.runs_since(f"`{what}` is not on the tape")
+        return said
 
     def runs_since(self, why: str) -> None:
         """It runs for real, or diverged."""

@@ -8,10 +8,12 @@ import base64
 import signal
 from typing import Any, Final
 
+from rerail.compare.dialogue import Dialogue
 from rerail.playback.casting import Moment, RecordedChild
 from rerail.playback.part import Part
 from rerail.proxy.pipes import PipeEnd
 from rerail.tape.records import StreamName
+from rerail.wire.jsonrpc import Lines
 
 SURVIVED: Final = (
     signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM, signal.SIGTERM,
@@ -33,6 +35,8 @@ class Planned(Part):
         """`plain`: leave it alone; `real`: start it, and tell what passes; else the plan."""
         self.told += self.said.told
         self.told_all = self.said.told_all
+        self._dialogue: Dialogue | None = None
+        self._lines = Lines()
         if self.choose() and self._has_an_end():
             return {"plan": self._plan()}
         return {"plain": True} if self.tap is None else {"real": True}
@@ -51,6 +55,13 @@ class Planned(Part):
         if self.choose():
             return {"plan": self._plan()}
         return {"real": True}
+
+    def spoken_to(self, data: bytes) -> dict[str, Any]:
+        """What the recorded server says to what it is told now."""
+        if self._dialogue is None:
+            return {"said": []}
+        lines = self.hear_dialogue(self._dialogue, self._lines.feed(data))
+        return {"said": [_text(line) for line in lines]}
 
     def diverged(self) -> None:
         """It was told something else after something had been given."""
@@ -93,6 +104,7 @@ class Planned(Part):
     def _plan(self) -> dict[str, Any]:
         recorded, cast = self.recorded, self.company.cast
         assert recorded is not None
+        self._dialogue = cast.dialogue(recorded)
         told = cast.told(recorded)
         return {
             "pieces": [
@@ -100,6 +112,7 @@ class Planned(Part):
                 | self._when(piece.after, piece.at)
                 for piece in cast.pieces(recorded)
             ],
+            "dialogue": self._dialogue is not None,
             "kept": [output.stream for output in recorded.outputs],
             "told": _text(told),
             "told_whole": recorded.stdin is None or recorded.stdin.ended == "complete",

@@ -12,13 +12,16 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
+from rerail.compare.dialogue import Dialogue
 from rerail.playback.casting import Key, Moment, Piece
 from rerail.playback.part import ChildTap, Company, Part
 from rerail.playback.planned import ignored
 from rerail.proxy.pipes import ONE_READ, Copying, of_our_own
 from rerail.proxy.said import OUTPUTS, Descriptors, Started
 from rerail.tape.records import StreamName
+from rerail.wire.jsonrpc import Lines
 
+BETWEEN_LINES_SECONDS: Final = 0.002
 PATIENCE_SECONDS: Final = 10.0
 """How much later than recorded something comes, though what it waits for has not come."""
 
@@ -44,6 +47,10 @@ class StandIn(Part):
         self.told_all = self._source < 0
         self._stirred = asyncio.Event()
         self._signals = 0
+        self._dialogue: Dialogue | None = None
+        self._lines = Lines()
+        self._says: asyncio.Queue[bytes] = asyncio.Queue()
+        self._speaking: asyncio.Task[None] | None = None
         self._gone = self._control < 0
         self._copies: list[Copying] = []
         self._task: asyncio.Task[None] | None = None
@@ -65,6 +72,10 @@ class StandIn(Part):
         signals that its stand-in is to go on through.
         """
         if self.choose():
+            if self.recorded is not None:
+                self._dialogue = self.company.cast.dialogue(self.recorded)
+            if self._dialogue is not None:
+                self._say(self._dialogue.opening())
             self._task = self._loop.create_task(self._play())
             return {"ignore": ignored(self.recorded)}
         if self.tap is None:
@@ -91,6 +102,8 @@ class StandIn(Part):
                 self.tap.passed("stdin", piece)
             else:
                 self.tap.stream_ended("stdin", "complete")
+        if self._dialogue is not None:
+            self._say(self.hear_dialogue(self._dialogue, self._lines.feed(piece)))
         self.stir()
         recorded = self.recorded
         if recorded is None or self.fits(recorded):
@@ -139,8 +152,9 @@ class StandIn(Part):
 
     def close(self) -> None:
         """The command is over."""
-        if self._task is not None:
-            self._task.cancel()
+        for task in (self._task, self._speaking):
+            if task is not None:
+                task.cancel()
         for copy in self._copies:
             copy.close()
         self._close_source()
@@ -187,11 +201,31 @@ class StandIn(Part):
     async def _play(self) -> None:
         recorded = self.recorded
         assert recorded is not None
+        if self._dialogue is not None:
+            await self._until(lambda: self._is_there, recorded.started.at)
+            self._begin_giving()
+            self._speaking = self._loop.create_task(self._speak())
         for piece in self.company.cast.pieces(recorded):
             await self._until(partial(self._is_due, piece), piece.at)
             self._begin_giving()
             await self._give(piece)
         await self._end()
+
+    def _say(self, lines: list[bytes]) -> None:
+        for line in lines:
+            self._says.put_nowait(line)
+
+    async def _speak(self) -> None:
+        while True:
+            said = await self._says.get()
+            if self.tap is not None:
+                self.tap.passed("stdout", said)
+            if not self._held.has("stdout.target"):
+                return
+            if not await self._written(self._held.look("stdout.target"), said):
+                return
+            # A client that reads an answer with what came before it may have done with that.
+            await asyncio.sleep(BETWEEN_LINES_SECONDS)
 
     def _is_due(self, piece: Piece) -> bool:
         return self._is_there and piece.after.is_reached_by(self._now())
@@ -297,10 +331,13 @@ class StandIn(Part):
         self._gone = True
         self._close_control()
         self.stir()
-        if self.must_run:
+        if self.must_run and not self.given:
             return
-        if self._task is not None:
-            self._task.cancel()
+        for task in (self._task, self._speaking):
+            if task is not None:
+                task.cancel()
+        if self._dialogue is not None and self.tap is not None:
+            self.tap.stream_ended("stdout", "complete")
         self._held.close()
         self._close_source()
 

@@ -87,6 +87,13 @@ class Told(Struct, frozen=True, tag_field="do", tag="told"):
     told_all: bool
 
 
+class Spoke(Struct, frozen=True, tag_field="do", tag="spoke"):
+    """It was told this, and speaks JSON-RPC: what it says is asked for."""
+
+    child: int
+    data: bytes
+
+
 class Diverged(Struct, frozen=True, tag_field="do", tag="diverged"):
     """It was told something that its plan does not expect, after something had been given."""
 
@@ -108,7 +115,7 @@ class Ended(Struct, frozen=True, tag_field="do", tag="end"):
 
 
 Saying = (
-    Started | Runs | Failed | Passed | StreamEnded | Told | Diverged | Signalled | Ended
+    Started | Runs | Failed | Passed | StreamEnded | Told | Spoke | Diverged | Signalled | Ended
 )  # fmt: skip
 
 

@@ -12,9 +12,10 @@ const fs = require("fs");
 
 const { closeSync, constants, existsSync, openSync, readFileSync, readSync, unlinkSync } = fs;
 const { writeFileSync, writeSync } = fs;
-const { setInterval, clearInterval } = globalThis;
+const { setTimeout, setInterval, clearInterval } = globalThis;
 const ATOMIC = 4000;
 const PATIENCE_MS = 10000;
+const BETWEEN_LINES_MS = 2;
 const TURN_AT = 16;
 const STREAMS = ["stdin", "stdout", "stderr"];
 const PROXY = /^(RERAIL_PROXY|https?_proxy|all_proxy|npm_config_(https_)?proxy)=http:\/\/p\d+:/i;
@@ -337,6 +338,8 @@ class Player {
     this.real = false;
     this.over = false;
     this.ready = false;
+    this.toSay = [];
+    this.speaking = false;
     this.began = process.hrtime.bigint();
     this.take(plan);
   }
@@ -391,6 +394,7 @@ class Player {
       const piece = written(several, data, encoding);
       player.told.push(piece);
       if (player.plan.tell) player.child.passed("stdin", piece);
+      if (player.plan.dialogue) player.converse(piece);
       player.hear();
       process.nextTick(done);
     };
@@ -403,8 +407,29 @@ class Player {
     };
   }
 
+  /** An MCP server's answers are the recorder's to find. */
+  converse(piece) {
+    this.given = true;
+    const { recorder, number } = this.child;
+    const answer = recorder.ask({ do: "spoke", child: number, data: base64(piece) });
+    this.toSay.push(...answer.said.map(decoded));
+    if (!this.speaking) this.speak();
+  }
+
+  /** A client that reads an answer with what came before it may have done with that. */
+  speak() {
+    this.speaking = this.toSay.length > 0;
+    if (!this.speaking) return;
+    setTimeout(() => {
+      const said = this.toSay.shift();
+      if (this.plan.tell) this.child.passed("stdout", said);
+      if (this.running.stdout) this.running.stdout.push(said);
+      this.speak();
+    }, BETWEEN_LINES_MS);
+  }
+
   hear() {
-    if (!this.real && !this.fits()) this.notAsTold();
+    if (!this.real && !this.plan.dialogue && !this.fits()) this.notAsTold();
     this.stir();
   }
 
