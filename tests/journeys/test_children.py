@@ -231,3 +231,13 @@ def test_prompts_of_a_node_full_of_what_commands_say_come_again(
         assert replayed.output == done.output
         assert set(by_how(replayed.report)) == {"given back"}
     assert rail.reached == 0
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_once_a_run_has_gone_live_its_children_run(rail: Rail, agent: Path) -> None:
+    done = rail.record(sys.executable, str(agent), "3")
+    agent.write_text(agent.read_text().replace(PLACE, "text += ' changed' * (turn == 1)"))
+    replayed = rail.replay(done.tape, options=["--on-divergence", "live", *rail.names])
+    assert replayed.report["counts"]["live"] > 0
+    found = [(child["how"], child["why"]) for child in replayed.report["children"]]
+    assert found == [("given back", "")] * 4 + [("run", "the run has gone live")] * 3

@@ -41,10 +41,12 @@ class Children:
         redactor: Redactor,
         folder: str,
         turn: Callable[[], int],
+        live: Callable[[], bool],
         tap: Callable[[Started], ChildTap] | None = None,
     ) -> None:
         self._cast = cast
         self._turn = turn
+        self._live = live
         self._redactor = redactor
         self._folder = folder
         self._tap = tap
@@ -59,6 +61,11 @@ class Children:
     def turn(self) -> Callable[[], int]:
         """How many model calls were made."""
         return self._turn
+
+    @property
+    def live(self) -> bool:
+        """Whether the run has left its tape."""
+        return self._live()
 
     def hear(self, said: dict[str, Any], descriptors: Sequence[int]) -> dict[str, Any] | None:
         """One line of a probe, and the descriptors that came with it; gives the answer, if any."""

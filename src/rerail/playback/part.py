@@ -53,6 +53,10 @@ class Company(Protocol):
     def turn(self) -> Callable[[], int]:
         """How many model calls were made."""
 
+    @property
+    def live(self) -> bool:
+        """Whether the run has left its tape."""
+
     def describe(self, argv: list[str]) -> list[str]:
         """Arguments, free of credentials."""
 
@@ -101,7 +105,8 @@ class Part:
         What was taken before is put back. False where it has to run, and why is known then.
         """
         cast, before = self.company.cast, self.recorded
-        likely = cast.likely(self._key)
+        # What was recorded after the place where a run goes on live is another run's.
+        likely = [] if self.company.live else cast.likely(self._key)
         found = next((child for child in likely if self.fits(child)), None)
         if found is not None:
             cast.take(self._key, found)
@@ -109,11 +114,17 @@ class Part:
             cast.put_back(self._key, before)
         self.recorded = found
         if found is None:
-            other = bool(likely) or before is not None
-            self._why = "it was told something else" if other else cast.why_not(self._key)
+            self._why = self._why_not(told_otherwise=bool(likely) or before is not None)
         else:
             self._why = found.not_given_back
         return not self._why
+
+    def _why_not(self, *, told_otherwise: bool) -> str:
+        if self.company.live:
+            return "the run has gone live"
+        if told_otherwise:
+            return "it was told something else"
+        return self.company.cast.why_not(self._key)
 
     def fits(self, child: RecordedChild) -> bool:
         """Whether a recorded child was told what this one has been told so far."""

@@ -14,6 +14,7 @@ from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.facts import machine_facts
+from rerail.launch.run_folder import REAL_CLOCK
 from rerail.launch.waiting import end_of
 from rerail.playback.casting import Cast
 from rerail.playback.children import Children, ChildTap
@@ -180,6 +181,7 @@ class _Replaying:
             self._redactor,
             str(_folder(self._tape.run, known=self._known)),
             lambda: playhead.folder.page.turn,
+            lambda: bool(playhead.folder.page.flags & REAL_CLOCK),
             self._record.child if self._record else None,
         )
         self._channel = RunChannel(playhead.folder.channel)
