@@ -11,8 +11,12 @@ ANSWERED = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 
 
 class Kept(list[tuple[Side, bytes]]):
-    def __call__(self, sender: Side, line: bytes) -> None:
+    def __init__(self) -> None:
+        self.joined: list[bool] = []
+
+    def __call__(self, sender: Side, line: bytes, joined: bool) -> None:
         self.append((sender, line))
+        self.joined.append(joined)
 
 
 @pytest.fixture
@@ -30,6 +34,14 @@ def test_each_line_is_kept_with_its_sender_wherever_it_is_cut(kept: Kept) -> Non
         assert record.ended("stdout")
         assert kept == [("agent", ASKED), ("origin", ANSWERED), ("origin", ANSWERED[:5])]
         assert record.given_up() == []
+
+
+def test_lines_of_one_piece_are_known_as_such(kept: Kept) -> None:
+    record = DialogueRecord(kept)
+    assert record.passed("stdin", ASKED, 1)
+    assert record.passed("stdout", ANSWERED + ANSWERED, 2)
+    assert record.passed("stdout", ANSWERED, 3)
+    assert kept.joined == [False, False, True, False]
 
 
 def test_another_first_line_is_given_back_with_its_times(kept: Kept) -> None:

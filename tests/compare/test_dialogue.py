@@ -5,8 +5,6 @@ from typing import Any
 
 from rerail.compare.dialogue import Dialogue
 
-MS = 1_000_000
-
 
 def line(**fields: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **fields}).encode() + b"\n"
@@ -23,11 +21,9 @@ def answer(number: object, text: str) -> bytes:
     return line(id=number, result={"text": text})
 
 
-def recorded(*spoken: tuple[bool, bytes], apart: int = MS) -> Dialogue:
-    """A dialogue whose lines came one after the other, so far apart."""
-    return Dialogue(
-        [(by_agent, text, number * apart) for number, (by_agent, text) in enumerate(spoken)]
-    )
+def recorded(*spoken: tuple[bool, bytes], joined: bool = False) -> Dialogue:
+    """A dialogue; `joined`: all lines came in one piece."""
+    return Dialogue([(by_agent, text, joined) for by_agent, text in spoken])
 
 
 def said(dialogue: Dialogue, message: bytes) -> list[Any]:
@@ -143,6 +139,6 @@ def test_lines_that_came_in_one_piece_come_in_one() -> None:
         (False, line(method="notifications/progress", params={"progressToken": 1})),
         (False, answer(1, "done")),
     )
-    [piece] = recorded(*spoken, apart=1000).hear(call(1, "work", token=1)).lines
+    [piece] = recorded(*spoken, joined=True).hear(call(1, "work", token=1)).lines
     assert len(piece.splitlines()) == 2
     assert len(recorded(*spoken).hear(call(1, "work", token=1)).lines) == 2

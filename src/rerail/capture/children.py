@@ -182,7 +182,7 @@ class ChildRecord:
 
         return DialogueRecord(self._spoken)
 
-    def _spoken(self, sender: Side, line: bytes) -> None:
+    def _spoken(self, sender: Side, line: bytes, joined: bool) -> None:
         recorder = self._recorder
         content = recorder.redactor.body(line)
         digest = recorder.writer.blob(content, lane=f"mcp {self.number} {sender}")
@@ -196,6 +196,7 @@ class ChildRecord:
                 sender=sender,
                 content=digest,
                 size=len(content),
+                joined=joined,
             )
         )
 

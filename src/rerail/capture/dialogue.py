@@ -9,11 +9,14 @@ from collections.abc import Callable
 from rerail.tape.records import Side, StreamName
 from rerail.wire.jsonrpc import LONGEST_FIRST_LINE, Lines, envelope
 
-Keep = Callable[[Side, bytes], None]
+Keep = Callable[[Side, bytes, bool], None]
 
 
 class DialogueRecord:
-    """What a child was told and said, while it may be a dialogue; `keep` is given each line."""
+    """What a child was told and said, while it may be a dialogue.
+
+    `keep` is given each line, its sender, and whether it came in one piece with the one before.
+    """
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
@@ -34,8 +37,8 @@ class DialogueRecord:
                 return False
             self._is_one = True
             self._held.clear()
-        for line in lines:
-            self._keep("agent" if name == "stdin" else "origin", line)
+        for number, line in enumerate(lines):
+            self._keep("agent" if name == "stdin" else "origin", line, number > 0)
         return True
 
     def ended(self, name: StreamName) -> bool:
@@ -44,7 +47,7 @@ class DialogueRecord:
             return False
         rest = self._lines[name].end()
         if rest:
-            self._keep("agent" if name == "stdin" else "origin", rest)
+            self._keep("agent" if name == "stdin" else "origin", rest, False)
         return True
 
     def given_up(self) -> list[tuple[int, bytes]]:

@@ -14,11 +14,8 @@ from rerail.compare.values import Unreadable, Value, json_text, read_json, value
 _NOT_ON_TAPE: Final = b"-32001"
 _TOKEN: Final = "progressToken"  # noqa: S105 - the name of a field
 
-_TOGETHER_NS: Final = 500_000
-"""Lines closer than this came in one piece: a client may take them otherwise one by one."""
-
-Spoken = tuple[bool, bytes, int]
-"""Whether the agent said it, the line, and when (nanoseconds)."""
+Spoken = tuple[bool, bytes, bool]
+"""Whether the agent said it, the line, and whether it came in one piece with the one before."""
 
 
 @dataclass(slots=True)
@@ -27,7 +24,7 @@ class _Message:
 
     value: dict[str, Value]
     key: bytes
-    at: int
+    joined: bool
     after: int = 0
     used: bool = False
 
@@ -36,7 +33,7 @@ class _Message:
 class Said:
     """What a line of the agent led to: the server's lines, and what was not on the tape.
 
-    Lines that came in one piece are in one again.
+    Lines that came in one piece are in one again: a client may take them otherwise one by one.
     """
 
     lines: list[bytes] = field(default_factory=list)
@@ -52,14 +49,14 @@ class Dialogue:
         self._come = 0
         self._ids: dict[bytes, Value] = {}
         self._tokens: dict[bytes, Value] = {}
-        for by_agent, line, at in spoken:
+        for by_agent, line, joined in spoken:
             value = _object(line)
             if value is None:
                 continue
             if by_agent:
-                self._asked.append(_Message(value, _key(value), at))
+                self._asked.append(_Message(value, _key(value), joined))
             else:
-                self._waiting.append(_Message(value, b"", at, after=len(self._asked)))
+                self._waiting.append(_Message(value, b"", joined, after=len(self._asked)))
 
     def opening(self) -> list[bytes]:
         """What the server said before it was spoken to."""
@@ -99,14 +96,12 @@ class Dialogue:
         due = [message for message in self._waiting if self._is_due(message)]
         self._waiting = [message for message in self._waiting if message not in due]
         lines: list[bytes] = []
-        last = -_TOGETHER_NS
         for message in due:
             line = self._line(message.value)
-            if lines and message.at - last < _TOGETHER_NS:
+            if lines and message.joined:
                 lines[-1] += line
             else:
                 lines.append(line)
-            last = message.at
         return lines
 
     def _is_due(self, message: _Message) -> bool:

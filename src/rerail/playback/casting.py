@@ -140,7 +140,7 @@ class Cast:
         if not child.messages:
             return None
         spoken = [
-            (message.sender == "agent", _blob(self._tape, message.content), message.at)
+            (message.sender == "agent", _blob(self._tape, message.content), message.joined)
             for message in child.messages
         ]
         return Dialogue(spoken)

@@ -35,6 +35,8 @@ class RunChannel:
 
     def __init__(self, path: Path) -> None:
         self._files = path.with_name("c")
+        self._files.mkdir(mode=0o700)
+        os.mkfifo(path.with_name("pokes"), 0o600)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._listener.bind(str(path))
@@ -43,8 +45,8 @@ class RunChannel:
         except OSError:
             self._listener.close()
             raise
-        self._named = path.with_name("pokes")
-        self._pokes = -1
+        # Open for both, so that there is never nobody: writers neither wait nor fail.
+        self._pokes = os.open(path.with_name("pokes"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._poked = bytearray()
         self._hear: Hear = _deaf
         self._connections: set[_Connection] = set()
@@ -52,10 +54,6 @@ class RunChannel:
     def attend(self, hear: Hear) -> None:
         """Begin to hear."""
         self._hear = hear
-        self._files.mkdir(mode=0o700)
-        os.mkfifo(self._named, 0o600)
-        # Open for both, so that there is never nobody: writers neither wait nor fail.
-        self._pokes = os.open(self._named, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         loop = _running_loop()
         loop.add_reader(self._listener, self._accept)
         loop.add_reader(self._pokes, self._take_pokes)

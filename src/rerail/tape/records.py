@@ -176,12 +176,14 @@ class McpMessage(Event, frozen=True, kw_only=True, tag="mcp.message"):
     """One line of JSON-RPC between the agent and a child, as it was, its line end with it.
 
     `sender` is `agent`, or `origin` for the child: an MCP server over standard input and output.
+    `joined`: it came in one piece with the line before it.
     """
 
     process_id: int
     sender: Side
     content: bytes
     size: int
+    joined: bool = False
 
 
 class ProbeLog(Event, frozen=True, kw_only=True, tag="probe.log"):

@@ -24,7 +24,7 @@ const WAYS = {
   syncInput: () => shown(spawnSync("sort", { input: "b\na\n", encoding: "utf8" })),
   syncMissing: () => shown(spawnSync("no-such-program-anywhere")),
   syncKilled: () => shown(spawnSync("sh", ["-c", "kill -9 $$"])),
-  syncTimeout: () => shown(spawnSync("sh", ["-c", "echo begun; exec sleep 30"], { timeout: 300 })),
+  syncTimeout: () => shown(spawnSync("sh", ["-c", "echo begun; exec sleep 30"], { timeout: 1500 })),
   execSync: () => text(execSync("echo by execSync")),
   execSyncFailed: () => {
     try {
@@ -37,7 +37,7 @@ const WAYS = {
   exec: () => promisify(exec)("echo out; echo err >&2"),
   execFailed: () => promisify(exec)("echo out; exit 4").catch((e) => [e.code, e.stdout, e.killed]),
   execFile: () => promisify(execFile)("printf", ["%s|", "a", "b c"]),
-  execTimeout: () => promisify(exec)("echo begun; exec sleep 30", { timeout: 400 })
+  execTimeout: () => promisify(exec)("echo begun; exec sleep 30", { timeout: 1500 })
     .catch((e) => [e.code, e.signal, e.killed, e.stdout]),
   spawned: () => collected(spawn("sh", ["-c", "echo 1; echo 2 >&2; echo 3; exit 5"])),
   shell: () => collected(spawn("echo $0 | cat; exit 1", { shell: true })),

@@ -1,4 +1,4 @@
-// Calls one tool of an MCP server three times, with the JavaScript SDK, and hears its progress.
+// Calls one tool of an MCP server three times, with the JavaScript SDK.
 import { createRequire } from "module";
 import { pathToFileURL } from "url";
 
@@ -12,7 +12,6 @@ await client.connect(new StdioClientTransport({ command, args, env: process.env 
 console.log((await client.listTools()).tools.map((tool) => tool.name).sort().join());
 const call = { name: process.argv[3], arguments: JSON.parse(process.argv[4]) };
 for (let n = 0; n < 3; n++) {
-  const said = await client.callTool(call, undefined, { onprogress: (p) => console.log(p) });
-  console.log(JSON.stringify(said));
+  console.log(JSON.stringify(await client.callTool(call)));
 }
 await client.close();
