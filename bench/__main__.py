@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from bench.arena import FULL, QUICK, Arena, OriginGone, arena, progress
 from bench.calls import measure as measure_calls
+from bench.children import measure as measure_children
 from bench.clock import measure as measure_clock
 from bench.contenders import RunFailed
 from bench.figures import Row
@@ -28,6 +29,7 @@ MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
         measure_clock,
         "an agent's times and random values, and the start of its interpreters",
     ),
+    "children": (measure_children, "each child process of an agent, recording and replaying"),
     "calls": (measure_calls, "latency and throughput of model calls, recording and replaying"),
     "events": (measure_events, "server-sent events 100 ms apart"),
     "size": (measure_size, "the tape of a 50-turn agent"),

@@ -341,10 +341,19 @@ def test_every_kind_of_event_can_be_shown(make_tape: MakeTape, rerail: Rerail) -
         records.TunnelClosed, connection_id=1, sent=tape.body(0, "agent", [b"out"]),
         received=tape.body(0, "origin", [b"in"]),
     )  # fmt: skip
+    tape.event(
+        records.ProcessOutput, process_id=2, stream="stdout", body=tape.body(0, "origin", [b"said"])
+    )
+    tape.event(records.ProcessSignalled, process_id=2, signal=15)
+    tape.event(records.ProcessEnded, process_id=2, status=0, unknown=True)
+    message = tape.redactor.body(b'{"jsonrpc":"2.0"}\n')
+    tape.event(
+        records.McpMessage, process_id=2, sender="agent", content=tape.writer.blob(message), size=18
+    )
     tape.event(records.RunLost, reason="the recorder died")
     tape.event(records.RunEnded, status=1, reason="budget")
     tape.writer.close()
-    for number in range(1, 13):
+    for number in range(1, 17):
         assert rerail("show", tape.path, f"e{number}").status == 0
         assert rerail("show", tape.path, f"e{number}", "--json").json["event"] == number
         assert rerail("show", tape.path, f"e{number}", "--raw").status == 0
@@ -352,7 +361,66 @@ def test_every_kind_of_event_can_be_shown(make_tape: MakeTape, rerail: Rerail) -
     assert rerail("show", tape.path, "e10", "--raw").out == "in"
     assert rerail("show", tape.path, "e10", "--raw", "--request").out == "out"
     assert rerail("show", tape.path, "e10", "--json").json["sent_content"]["text"] == "out"
+    assert rerail("show", tape.path, "e11", "--raw").out == "said"
+    assert "p2 was sent signal 15 (SIGTERM)" in rerail("show", tape.path, "e12").out
+    assert rerail("show", tape.path, "e14", "--raw").out == '{"jsonrpc":"2.0"}\n'
     assert "environment.A: 1\n" in rerail("show", tape.path, "e1").out
+
+
+def a_child(make_tape: MakeTape) -> Recording:
+    """A tape with a child that said something, and one that could not be started."""
+    tape = make_tape()
+    pipes = {"stdin": "inherited", "stdout": "pipe", "stderr": "stdout"}
+    tape.event(records.ProcessStarted, process_id=2, argv=["git status; exit 1"], cwd="/work",
+               parent_process_id=1, shell=True, streams=pipes)  # fmt: skip
+    tape.event(records.ProcessOutput, process_id=2, stream="stdout",
+               body=tape.body(0, "origin", [b"on branch ", b"main\n"]))  # fmt: skip
+    tape.event(records.ProcessEnded, process_id=2, status=1)
+    tape.event(records.ProcessStarted, process_id=3, argv=["nothing"], cwd="/work",
+               parent_process_id=1, streams=pipes, failed="ENOENT")  # fmt: skip
+    tape.event(records.ProcessStarted, process_id=4, argv=["python"], cwd="/work",
+               parent_process_id=2)  # fmt: skip
+    tape.event(records.ProcessStarted, process_id=5, argv=["date"], cwd="/work",
+               parent_process_id=4, streams=pipes)  # fmt: skip
+    tape.writer.close()
+    return tape
+
+
+def test_children_have_one_line_each_those_within_others_none(
+    make_tape: MakeTape, rerail: Rerail
+) -> None:
+    tape = a_child(make_tape)
+    result = rerail("show", tape.path)
+    rows = [line.split("\t") for line in result.lines if line.startswith("p")]
+    assert [row[0] for row in rows if row[0] != "parent"] == ["p2", "p3"]
+    assert rows[0][2:7] == ["git status; exit 1", "status 1", "0", "15", "0"]
+    assert rows[1][2:4] == ["nothing", "not started: ENOENT"]
+    assert "3 children" in result.out
+    listed = rerail("show", tape.path, "--json").json["children"]
+    assert [child["process"] for child in listed] == [2, 3, 5]
+    assert listed[0]["sizes"] == {"stdin": 0, "stdout": 15, "stderr": 0}
+
+
+def test_a_child_is_shown_whole(make_tape: MakeTape, rerail: Rerail) -> None:
+    tape = a_child(make_tape)
+    out = rerail("show", tape.path, "p2").out
+    assert "p2  git status; exit 1\nstatus 1; began at" in out
+    assert "stderr: stdout\nstdin: inherited\n" in out
+    assert "── stdout  e3  15 B in 2 chunks\n\non branch main\n" in out
+    assert rerail("show", tape.path, "p2", "--raw").out == "on branch main\n"
+    values = rerail("show", tape.path, "p2", "--json").json
+    assert values["contents"]["stdout"]["text"] == "on branch main\n"
+    assert [event["kind"] for event in values["events"]] == [
+        "process.started", "process.output", "process.ended",
+    ]  # fmt: skip
+
+
+def test_what_was_not_kept_of_a_child_is_said(make_tape: MakeTape, rerail: Rerail) -> None:
+    tape = a_child(make_tape)
+    result = rerail("show", tape.path, "p2", "--raw", "--request")
+    result.assert_complaint(2, "the stdin of p2 is not on the tape: it was inherited")
+    result = rerail("show", tape.path, "p9")
+    result.assert_complaint(2, "there is no child p9 on this tape", "it has children p2 to p5")
 
 
 class Later(records.Event, kw_only=True, tag="later.kind"):

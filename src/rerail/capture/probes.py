@@ -77,6 +77,7 @@ class ProbeLogs:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self.numbers: dict[int, int] = {}
+        self._inside: dict[int, int] = {}
 
     def keep(self, number: int, lines: bytes) -> None:
         """Bring these lines of a process onto the tape."""
@@ -105,9 +106,16 @@ class ProbeLogs:
         text = line.decode("utf-8", "surrogateescape")
         return self._recorder.redactor.text(text).encode("utf-8", "surrogateescape")
 
+    def _parent(self, hello: Hello) -> int:
+        """Who started a process: within a recorded child, that child where nobody nearer did."""
+        parent = self.numbers.get(hello.ppid, 0)
+        nearer = self._inside.get(parent, 0) == hello.inside
+        return parent if nearer or not hello.inside else hello.inside
+
     def _said_hello(self, number: int, hello: Hello) -> Hello:
         redactor = self._recorder.redactor
         self.numbers[hello.pid] = number
+        self._inside[number] = hello.inside
         if number != COMMAND:
             self._recorder.emit(
                 lambda at, wall: ProcessStarted(
@@ -118,7 +126,7 @@ class ProbeLogs:
                     argv=hello.argv,
                     cwd=hello.cwd,
                     pid=hello.pid,
-                    parent_process_id=self.numbers.get(hello.ppid, 0),
+                    parent_process_id=self._parent(hello),
                 )
             )
         return replace(

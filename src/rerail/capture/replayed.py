@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from rerail.capture.children import ChildRecord
 from rerail.capture.folders import SNAPSHOTS, Folders
 from rerail.capture.keeping import Keeping, Kept, Run
 from rerail.capture.probes import ProbeLogs
@@ -13,6 +14,7 @@ from rerail.clock import file_time_ns
 from rerail.errors import RerailError
 from rerail.launch.child import Ending
 from rerail.proxy.certs import Authority, default_folder
+from rerail.proxy.said import Started
 from rerail.tape.reader import Tape
 from rerail.tape.records import Parent
 from rerail.workspace.seen import Seen
@@ -63,7 +65,11 @@ class ReplayRecording:
             "replies": f"from the parent tape{live}",
             "workspace": SNAPSHOTS if folders else "no: it ran in the folder itself",
         }
-        capture |= {name: run.capture[name] for name in ("clock", "random") if name in run.capture}
+        capture |= {
+            name: run.capture[name]
+            for name in ("clock", "random", "children")
+            if name in run.capture
+        }
         relation: Literal["fork", "replay"] = "fork" if self._step else "replay"
         parent = Parent(tape_id=self._source.id, step=self._step, relation=relation)
         self._keeping.started(
@@ -79,6 +85,10 @@ class ReplayRecording:
     def probe_wrote(self, process_id: int, lines: bytes) -> None:
         """What the probe in a process was asked for."""
         self._logs.keep(process_id, lines)
+
+    def child(self, started: Started) -> ChildRecord:
+        """Who keeps a child of the replay."""
+        return ChildRecord(self._keeping.recorder, started)
 
     def not_started(self, error: RerailError) -> None:
         """The command could not be started: so says the tape, not that its recorder died."""

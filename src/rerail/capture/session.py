@@ -33,6 +33,7 @@ from rerail.proxy.handler import Listening, Route, Session, Wire
 from rerail.proxy.listeners import allow_more_files, listener_at, loopback_listener
 from rerail.proxy.reach import UpstreamSettings
 from rerail.proxy.reverse import Origin, described
+from rerail.proxy.run_channel import RunChannel
 from rerail.sandbox.lookout import Lookout, why_not
 from rerail.sandbox.machine import here
 from rerail.tape.records import Event
@@ -54,8 +55,8 @@ class RecordSettings(Struct, frozen=True):
 
     `environment` is the parent's; `kept` are the variables that were named. `reverse` maps a
     listening port to the origin that it stands for. `clock`, `random`: whether what probes hand out
-    of these is kept. `log` is told each event as it is written. `folders` are snapshotted; where
-    there are none, `no_folders` says why.
+    of these is kept; `children`: whether what child processes say is. `log` is told each event as
+    it is written. `folders` are snapshotted; where there are none, `no_folders` says why.
     `watch`: whether the kernel tells of connections that pass by, None where the machine decides.
     """
 
@@ -73,6 +74,7 @@ class RecordSettings(Struct, frozen=True):
     go_on_unrecorded: bool = False
     clock: bool = True
     random: bool = True
+    children: bool = True
     log: Callable[[Event], None] | None = None
     folders: Folders | None = None
     no_folders: str = ""
@@ -110,8 +112,10 @@ class _Recording:
                     seed=secrets.token_hex(SEED_SIZE) if settings.random else "",
                     clock=settings.clock,
                     random=settings.random,
+                    children=settings.children,
                 )
             )
+            self._channel = RunChannel(self._folder.channel)
             where_it_fails.pop_all()
         self._recorder = self._keeping.recorder
         self._turns = Turns(self._recorder, self._folder)
@@ -131,7 +135,7 @@ class _Recording:
 
     def run(self) -> tuple[Ending, Kept]:
         settings, keeping = self._settings, self._keeping
-        with self._folder:
+        with self._folder, self._channel:
             keeping.started(self._described())
             workspace = self._start_snapshots(file_time_ns())
             with self._closing_listeners(), self._start_command() as child:
@@ -185,6 +189,7 @@ class _Recording:
         )
         capture["random"] = "from a seed, in Python and Node" if settings.random else "no: left out"
         capture["bypass"] = self._who_tells()
+        capture["children"] = "of Python and Node" if settings.children else "no: left out"
         capture |= described(settings.reverse)
         capture["workspace"] = settings.no_folders or SNAPSHOTS
         return Run(
@@ -250,10 +255,13 @@ class _Recording:
     async def _serve(self, child: Child) -> Ending:
         import asyncio
 
+        from rerail.capture.children import ChildrenRecord
         from rerail.launch.waiting import end_of
         from rerail.proxy.server import LOAD_SECONDS, ProxyServer
 
         allow_more_files()
+        children = ChildrenRecord(self._recorder)
+        self._channel.attend(children.hear)
         server = ProxyServer(self, self._authority)
         for listener, listening in self._listeners:
             await server.listen(listener, listening)
@@ -261,6 +269,8 @@ class _Recording:
         self._passed.write_on(asyncio.get_running_loop().call_soon_threadsafe)
         ending = await end_of(child)
         await self._drain()
+        self._channel.finish()
+        children.close()
         await server.close()
         return ending
 

@@ -17,7 +17,9 @@ from rerail.tape.records import (
     HttpRequest,
     HttpRequestBody,
     HttpRequestEdited,
+    McpMessage,
     ProbeLog,
+    ProcessOutput,
     TunnelClosed,
     WsMessage,
 )
@@ -80,8 +82,8 @@ def of_reply(tape: Tape, exchange: Exchange) -> Content | None:
     return _of_half(half, head, asked_at=asked_at) if half and half.side == "origin" else None
 
 
-def of_message(tape: Tape, message: WsMessage) -> Content:
-    """The payload of a WebSocket message or control frame."""
+def of_message(tape: Tape, message: WsMessage | McpMessage) -> Content:
+    """The payload of a WebSocket message or control frame, or a line of JSON-RPC."""
     digest = message.content
     return Content(message.size, (), lambda: _named(tape, digest), digest=digest)
 
@@ -103,8 +105,10 @@ def of_event(
             media_type = _header(head, b"content-type")
             stream = partial(_named, tape, event.content)
             return Content(event.size, (), stream, media_type, digest=event.content)
-        case WsMessage():
+        case WsMessage() | McpMessage():
             return of_message(tape, event)
+        case ProcessOutput():
+            return _of_body(tape, event.body, None) if event.body else None
         case ProbeLog(content=digest):
             return Content(event.size, (), lambda: _named(tape, digest), digest=digest)
         case TunnelClosed():

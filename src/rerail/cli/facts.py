@@ -27,8 +27,11 @@ from rerail.tape.records import (
     HttpRequest,
     HttpRequestBody,
     HttpRequestEdited,
+    McpMessage,
     ProbeLog,
     ProcessEnded,
+    ProcessOutput,
+    ProcessSignalled,
     ProcessStarted,
     RunEnded,
     RunLost,
@@ -89,7 +92,18 @@ def words(event: Event) -> str:
         case CaptureMissing():
             return f"{event.what}: {event.detail}" if event.detail else event.what
         case ProcessStarted():
-            return f"p{event.process_id} {shlex.join(event.argv)}"
+            failed = f", not started: {event.failed}" if event.failed else ""
+            return f"p{event.process_id} {shlex.join(event.argv)}{failed}"
+        case ProcessOutput():
+            how = _body_and_end(event.body, event.ended)
+            return f"p{event.process_id} {event.stream}, {how}"
+        case McpMessage():
+            sender = "was told" if event.sender == "agent" else "said"
+            return f"p{event.process_id} {sender} {size_text(event.size)}"
+        case ProcessSignalled():
+            return f"p{event.process_id} was sent {ending_text(0, event.signal)}"
+        case ProcessEnded(unknown=True):
+            return f"p{event.process_id} went on, or nobody asked how it ended"
         case ProcessEnded():
             return f"p{event.process_id} {ending_text(event.status, event.signal)}"
         case ProbeLog():

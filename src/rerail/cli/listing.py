@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rerail.cli.children import child_values, print_children
 from rerail.cli.facts import (
     ending_text,
     event_values,
@@ -76,6 +77,8 @@ def print_overview(path: str, outline: Outline, *, steps_only: bool) -> None:
             yielding=_YIELDING,
             failed=[row.failed for row in found],
         )
+    if not steps_only:
+        print_children(outline.outer_children(), outline.run.at)
 
 
 def _summary(path: str, outline: Outline) -> Iterator[tuple[str, str]]:
@@ -137,11 +140,13 @@ def _times(text: str, times: int) -> str:
 
 def _counts(outline: Outline) -> str:
     steps = outline.calls.count - len(outline.calls.aside)
+    children = len(outline.children)
     return ", ".join(
         (
             quantity(outline.events, "event"),
             quantity(len(outline.exchanges), "exchange"),
             quantity(steps, "step"),
+            *([quantity(children, "child", "children")] if children else ()),
         )
     )
 
@@ -215,5 +220,6 @@ def overview_values(path: str, outline: Outline, *, steps_only: bool) -> dict[st
             {"exchange": half.exchange_id, "side": half.side, "size": half.size}
             for half in outline.unfinished
         ],
+        "children": [child_values(child) for child in outline.children.values()],
         "exchanges": [row_values(row) for row in rows(outline, steps_only=steps_only)],
     }

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from rerail.cli.children import Child
 from rerail.errors import NotOnTape, RerailError, TapeAltered
 from rerail.llm.numbered import ModelCalls, model_calls
 from rerail.llm.steps import Attempt, TurnAt
@@ -17,8 +18,10 @@ from rerail.tape.records import (
     CaptureMissing,
     ConnectionFailed,
     Event,
+    McpMessage,
     ProbeLog,
     ProcessEnded,
+    ProcessOutput,
     ProcessStarted,
     RunEnded,
     RunLost,
@@ -53,6 +56,7 @@ class Outline:
     processes: dict[int, tuple[ProcessStarted | None, ProcessEnded | None]] = field(
         default_factory=dict
     )
+    children: dict[int, Child] = field(default_factory=dict)
     missing: list[CaptureMissing] = field(default_factory=list)
     failures: list[ConnectionFailed] = field(default_factory=list)
     tunnels: list[tuple[TunnelOpened, TunnelClosed | None]] = field(default_factory=list)
@@ -75,6 +79,20 @@ class Outline:
         """The turns of a WebSocket session, none for any other exchange."""
         attempt = self.steps.get(exchange_id)
         return attempt.turns if attempt else ()
+
+    def outer_children(self) -> list[Child]:
+        """The children that are not part of another."""
+        return [child for child in self.children.values() if not self._outer(child.number)]
+
+    def _outer(self, number: int) -> int:
+        """The child that a process is part of, 0 for none."""
+        seen = {number}
+        while True:
+            started, _ = self.processes.get(number, (None, None))
+            number = started.parent_process_id if started else 0
+            if number in self.children or number in seen or not number:
+                return number if number in self.children else 0
+            seen.add(number)
 
     def of_step(self, step: int) -> list[Exchange]:
         """The exchanges of a step: the attempts of one model call in order, or its WebSocket."""
@@ -162,7 +180,15 @@ def _take(outline: Outline, event: Event) -> None:
             outline.failures.append(event)
         case ProcessStarted():
             outline.processes[event.process_id] = (event, None)
+            if event.streams:
+                outline.children[event.process_id] = Child(event)
+        case ProcessOutput() if event.process_id in outline.children:
+            outline.children[event.process_id].streams[event.stream] = event
+        case McpMessage() if event.process_id in outline.children:
+            outline.children[event.process_id].messages.append(event)
         case ProcessEnded():
+            if event.process_id in outline.children:
+                outline.children[event.process_id].ended = event
             started, _ = outline.processes.get(event.process_id, (None, None))
             outline.processes[event.process_id] = (started, event)
         case TunnelOpened():

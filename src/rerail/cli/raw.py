@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from rerail.cli import evidence
+from rerail.cli.children import Child, stream_of
 from rerail.cli.rows import outcome
 from rerail.cli.texts import for_person, is_safe
 from rerail.errors import NotOnTape, UsageProblem
@@ -18,7 +19,9 @@ from rerail.tape.records import (
     HttpReplyHead,
     HttpRequest,
     HttpRequestBody,
+    McpMessage,
     ProbeLog,
+    ProcessOutput,
     TunnelClosed,
     WsMessage,
 )
@@ -30,6 +33,8 @@ _POINTS_TO_BYTES: Final = (
     WsMessage,
     TunnelClosed,
     ProbeLog,
+    ProcessOutput,
+    McpMessage,
 )
 
 
@@ -54,6 +59,11 @@ def exchange_bytes(tape: Tape, exchange: Exchange, *, of_request: bool) -> Itera
             )
         found = evidence.of_reply(tape, exchange)
     return found.stream() if found else iter(())
+
+
+def child_bytes(tape: Tape, child: Child, *, of_request: bool) -> Iterator[bytes]:
+    """What a child wrote to standard output, or was told. Raises NotOnTape."""
+    return stream_of(tape, child, "stdin" if of_request else "stdout")
 
 
 def event_bytes(tape: Tape, event: Event, *, of_request: bool) -> Iterator[bytes]:

@@ -136,6 +136,7 @@ class Record(click.Command):
     is_flag=True,
     help="Leave random numbers alone: neither a seed nor entropy is kept.",
 )
+@click.option("--no-children", is_flag=True, help="Leave out what child processes say.")
 @click.option("--no-facts", is_flag=True, help="Leave out facts about this machine.")
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
@@ -162,6 +163,7 @@ def record(
     watch: bool | None,
     no_clock: bool,
     no_random: bool,
+    no_children: bool,
     no_facts: bool,
     force: bool,
     quiet: bool,
@@ -204,6 +206,7 @@ def record(
         facts=not no_facts,
         clock=not no_clock,
         random=not no_random,
+        children=not no_children,
         go_on_unrecorded=on_record_failure == "continue",
         log=log_event if context.obj else None,
         folders=folders,

@@ -11,11 +11,11 @@ from rerail.cli.facts import event_values
 from rerail.cli.files import Asked, show_files
 from rerail.cli.follow import follow as follow_tape
 from rerail.cli.listing import overview_values, print_event, print_overview
-from rerail.cli.numbers import Number, check_event, exchanges_of, read_number
+from rerail.cli.numbers import Number, check_event, child_of, exchanges_of, read_number
 from rerail.cli.outline import Outline, read_outline, readable_events
 from rerail.cli.texts import json_array, json_line, json_text, say
 from rerail.cli.whole import Page
-from rerail.cli.whole_values import exchange_values, whole_event_values
+from rerail.cli.whole_values import exchange_values, whole_child_values, whole_event_values
 from rerail.errors import RerailError, UsageProblem
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape
@@ -39,8 +39,12 @@ from rerail.tape.records import Event
     type=click.Path(path_type=Path),
     help="With --files: put the folder as it was into this new one.",
 )
-@click.option("--raw", is_flag=True, help="Write the exact bytes of the reply's body.")
-@click.option("--request", is_flag=True, help="With --raw: of the request's body.")
+@click.option(
+    "--raw", is_flag=True, help="Write the exact bytes of the reply's body, of what a child said."
+)
+@click.option(
+    "--request", is_flag=True, help="With --raw: of the request's body, of what a child was told."
+)
 @click.option("--follow", is_flag=True,
               help="Every event as it is recorded, until the run ends.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True,
@@ -59,7 +63,7 @@ def show(
 ) -> int:
     """Show what is on TAPE, all in all or one thing whole.
 
-    NUMBER is an event (12 or e12), an exchange (r3) or a step (s4).
+    NUMBER is an event (12 or e12), an exchange (r3), a step (s4) or a child process (p5).
     """
     views = {"--steps": steps, "--events": events, "--follow": follow}
     if files is not None or extract is not None:
@@ -139,6 +143,13 @@ def _whole(tape: Tape, number: Number, *, as_json: bool) -> int:
             say(json_text(whole_event_values(tape, outline, event, damage)))
         else:
             Page(tape, outline, damage).event(event)
+    elif number.kind == "p":
+        damage = outline.damage
+        child = child_of(outline, number)
+        if as_json:
+            say(json_text(whole_child_values(tape, child, damage)))
+        else:
+            Page(tape, outline, damage).child(child)
     else:
         # What cannot be read may be a part of just this exchange.
         damage = outline.damage
@@ -153,6 +164,9 @@ def _whole(tape: Tape, number: Number, *, as_json: bool) -> int:
 def _raw(tape: Tape, number: Number, *, of_request: bool) -> int:
     if number.kind == "e":
         raw_bytes.write(raw_bytes.event_bytes(tape, _event(tape, number), of_request=of_request))
+    elif number.kind == "p":
+        child = child_of(read_outline(tape), number)
+        raw_bytes.write(raw_bytes.child_bytes(tape, child, of_request=of_request))
     else:
         exchange = _exchange(read_outline(tape), number)
         raw_bytes.write(raw_bytes.exchange_bytes(tape, exchange, of_request=of_request))

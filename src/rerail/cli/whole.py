@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rerail.cli import content, evidence
+from rerail.cli.children import Child, contents, words_of
 from rerail.cli.evidence import Content
 from rerail.cli.facts import ENDS, event_values, words
 from rerail.cli.listing import half_text
@@ -18,6 +19,7 @@ from rerail.tape.records import (
     HttpReplyBody,
     HttpReplyHead,
     HttpRequest,
+    McpMessage,
     TunnelClosed,
     WsClosed,
     WsMessage,
@@ -109,6 +111,41 @@ class Page:
             said = self._damaged(error)
         size = size_text(event.size)
         return f"{event.sender:<6} {event.opcode:<6} {size:>8}  {said}{partly}"
+
+    # A child process.
+
+    def child(self, child: Child) -> None:
+        """Print a child whole."""
+        started = child.started
+        _title(f"p{child.number}  {words_of(started)}")
+        took = "" if child.took_ns is None else f", took {duration(child.took_ns)}"
+        at = f"+{duration(started.at - self._outline.run.at)}, {utc(started.wall)}"
+        say(one_line(f"{child.outcome}; began at {at}{took}"))
+        say(one_line(f"in {started.cwd}, by p{started.parent_process_id}"))
+        for name, kind in started.streams.items():
+            if name not in child.streams and not (child.messages and kind == "pipe"):
+                say(one_line(f"{name}: {kind}"))
+        for output, found in contents(self._tape, child):
+            ended = "" if output.ended == "complete" else f", {ENDS[output.ended]}"
+            _heading(f"{output.stream}  e{output.seq}", f"{_size(found)[2:]}{ended}")
+            self._content(found, f"e{output.seq} --raw")
+        if child.messages:
+            self._messages(child)
+
+    def _messages(self, child: Child) -> None:
+        first, last = child.messages[0].seq, child.messages[-1].seq
+        _heading(f"messages  e{first} to e{last}", "")
+        for message in child.messages:
+            when = f"+{duration(message.at - child.started.at)}"
+            sender = "agent" if message.sender == "agent" else "server"
+            say(f"{when:>10}  {sender:<6} {self._line(message)}")
+
+    def _line(self, message: McpMessage) -> str:
+        try:
+            said = content.in_one_line(evidence.of_message(self._tape, message))
+        except TapeAltered as error:
+            said = self._damaged(error)
+        return f"{size_text(message.size):>8}  {said}"
 
     # An event.
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from rerail.cli import content, evidence
+from rerail.cli.children import Child, child_events, child_values, contents
 from rerail.cli.evidence import Content
 from rerail.cli.facts import event_values
 from rerail.cli.outline import Outline
@@ -34,6 +35,21 @@ def exchange_values(
     values["failed"] = _event(exchange.failed)
     values["websocket"] = [
         event_values(event) | _message(tape, event, damage) for event in exchange.websocket
+    ]
+    return values
+
+
+def whole_child_values(tape: Tape, child: Child, damage: list[RerailError]) -> dict[str, Any]:
+    """A child process: its row, its events, what passed through its streams."""
+    values = child_values(child)
+    values["events"] = child_events(child)
+    values["contents"] = {
+        output.stream: _content(found, damage) for output, found in contents(tape, child)
+    }
+    values["said"] = [
+        {"sender": message.sender}
+        | {"evidence": _content(evidence.of_message(tape, message), damage)}
+        for message in child.messages
     ]
     return values
 

@@ -88,6 +88,9 @@ CERTIFICATE_VARIABLES: Final = (
 PARENT: Final = "RERAIL_PARENT"
 """Set by a probe for what its process starts: which process of the run that is."""
 
+INSIDE: Final = "RERAIL_INSIDE"
+"""Set by a probe for a child that it told the recorder of: what runs inside is part of it."""
+
 
 def proxy_url(*, port: int, token: str, process_id: int, host: str = "127.0.0.1") -> str:
     """The recorder's address as process `process_id` is told it.
@@ -142,7 +145,7 @@ def child_environment(
 
 def _without_other_ways_out(environ: Mapping[str, str]) -> dict[str, str]:
     """npm reads its variables in any spelling, so another spelling of ours would rival it."""
-    of_another_run = (VARIABLE, PARENT)
+    of_another_run = (VARIABLE, PARENT, INSIDE)
     ours = {name for name in (*PROXY_VARIABLES, *EMPTIED) if name.startswith("npm_")}
     return {
         name: value

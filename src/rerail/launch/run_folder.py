@@ -130,7 +130,9 @@ class RunFolder:
     def news(self) -> Iterator[tuple[int, bytes]]:
         """What probes have written since the last call: (process, whole lines)."""
         with os.scandir(self.path / "p") as entries:
-            numbers = [int(name) for entry in entries if (name := entry.name[:-4]).isdigit()]
+            # A number may be that of a process which writes nothing: a child that was told of.
+            names = [entry.name[:-4] for entry in entries if entry.stat().st_size]
+        numbers = [int(name) for name in names if name.isdigit()]
         for number in sorted(numbers):
             log = self._logs.get(number)
             if log is None:

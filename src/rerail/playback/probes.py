@@ -27,6 +27,7 @@ class Playhead:
 
     def __init__(self, script: Script, folder: RunFolder) -> None:
         self.folder = folder
+        self.moved: Callable[[], None] = lambda: None
         self._ends = script.reply_ends()
         self._calls = script.model_requests()
 
@@ -46,6 +47,7 @@ class Playhead:
             log=log,
             clock=not tape.run.capture.get("clock", "no").startswith("no"),
             random=len(tape.run.seed) == _SEED_SIZE,
+            children=not tape.run.capture.get("children", "no").startswith("no"),
         )
         folder = RunFolder.make(settings, path=path)
         folder.give_back(logs)
@@ -59,6 +61,7 @@ class Playhead:
             return
         if model_call("POST", request.host.lower(), request.target, request.headers):
             self.folder.turn_begins(request.process_id)
+            self.moved()
 
     def listener(self, request: Request) -> Callable[[bytes], None]:
         """What is to hear the texts of the agent on the WebSocket that a request opened."""

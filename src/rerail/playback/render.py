@@ -9,7 +9,15 @@ from typing import Final
 
 from rerail.compare.divergence import Difference, can_be_ignored
 from rerail.compare.words import WordChange
-from rerail.playback.report import Divergence, Recording, Report, Tried, Unused, WorkspaceUsed
+from rerail.playback.report import (
+    ChildUse,
+    Divergence,
+    Recording,
+    Report,
+    Tried,
+    Unused,
+    WorkspaceUsed,
+)
 
 _DIFFERENCES: Final = 5
 _WORDS: Final = 4
@@ -24,6 +32,7 @@ _TRIED: Final = {
     "write": "to write",
 }
 """What stands between a program and what it tried in vain."""
+_ARGUMENTS: Final = 200
 
 
 def render(report: Report) -> str:
@@ -137,6 +146,7 @@ def _summary(report: Report) -> Iterator[str]:
     if report.bound_by_arrival:
         parallel = _count(len(report.bound_by_arrival), "equal request")
         yield f"  {parallel} in parallel, bound by order of arrival"
+    yield from _children(report.children)
     missing = report.containment.missing
     lacks = f" (missing: {', '.join(missing)})" if missing else ""
     yield f"  containment: {report.containment.level}{lacks}"
@@ -194,6 +204,19 @@ def _attempts(attempts: list[Tried]) -> Iterator[str]:
         yield f"refused: {attempt.program} {_TRIED[attempt.what]} {attempt.target}{often}"
     if len(attempts) > _ATTEMPTS:
         yield f"refused: {len(attempts) - _ATTEMPTS} more"
+
+
+def _children(children: list[ChildUse]) -> Iterator[str]:
+    given = sum(child.how == "given back" for child in children)
+    if given:
+        processes = "1 child process" if given == 1 else f"{given} child processes"
+        yield f"  {processes} given back from the tape"
+    others = [child for child in children if child.how != "given back"]
+    for child in others[:_UNUSED]:
+        how = "ran for real" if child.how == "run" else "diverged"
+        yield f"  p{child.process} {how}: {child.why}: {shlex.join(child.argv)[:_ARGUMENTS]}"
+    if len(others) > _UNUSED:
+        yield f"  and {len(others) - _UNUSED} more"
 
 
 def _unused(unused: list[Unused]) -> Iterator[str]:

@@ -61,6 +61,7 @@ class Reason(Struct, frozen=True, kw_only=True):
         "ended_otherwise",
         "no_recorded_end",
         "not_contained",
+        "child_diverged",
     ]
     text: str
 
@@ -208,6 +209,22 @@ class Tried(Struct, frozen=True, kw_only=True):
     count: Annotated[int, _says("how often this program tried it")] = 1
 
 
+class ChildUse(Struct, frozen=True, kw_only=True):
+    """A child process that the command started, and what became of it."""
+
+    process: Annotated[int, _says("its number in this replay")]
+    recorded: Annotated[int | None, _says("the recorded child that it is: p3 is 3")] = None
+    argv: list[str]
+    how: Annotated[
+        Literal["given back", "run", "diverged"],
+        _says(
+            "given back: what it said and how it ended come from the tape; run: it ran for real; "
+            "diverged: something was given back, and then it was told something else"
+        ),
+    ]
+    why: Annotated[str, _says("why it ran, or where it diverged")] = ""
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """What a replay did, and whether it followed its recording."""
 
@@ -239,6 +256,7 @@ class Report(Struct, frozen=True, kw_only=True):
     bound_by_arrival: list[BoundByArrival] = []
     unused: list[Unused] = []
     attempts: Annotated[list[Tried], _says("what the sandbox refused, as far as it is told")] = []
+    children: list[ChildUse] = []
     notes: Annotated[list[str], _says("anything else a person should know")] = []
     workspace: Annotated[WorkspaceUsed | None, _says("null: nobody knows")] = None
 

@@ -14,7 +14,10 @@ from rerail.errors import RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.facts import machine_facts
+from rerail.launch.run_folder import REAL_CLOCK
 from rerail.launch.waiting import end_of
+from rerail.playback.casting import Cast
+from rerail.playback.children import Children, ChildTap
 from rerail.playback.hold import Hold
 from rerail.playback.onward import Onward
 from rerail.playback.pace import Pace
@@ -29,6 +32,8 @@ from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Tap
 from rerail.proxy.listeners import allow_more_files, free_port, listener_at, loopback_listener
 from rerail.proxy.reverse import recorded
+from rerail.proxy.run_channel import RunChannel
+from rerail.proxy.said import Started
 from rerail.proxy.server import ProxyServer
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.redact.reference import text_to_wire
@@ -101,6 +106,9 @@ class Record(Protocol):
 
     def probe_wrote(self, process_id: int, lines: bytes) -> None:
         """What the probe in a process was asked for."""
+
+    def child(self, started: Started) -> ChildTap:
+        """Who keeps a child of the replay."""
 
     def not_started(self, error: RerailError) -> None:
         """The command could not be started."""
@@ -176,6 +184,10 @@ class _Replaying:
             hold=settings.hold,
             playhead=self._playhead,
         )
+        self._children: Children | None = None
+        self._channel: RunChannel | None = None
+        if self._playhead is not None and self._playhead.folder.settings.children:
+            self._prepare_children(self._playhead)
         self._reverse = recorded(tape.run.capture)
         self._listening = [
             Listening(token=self._token, others=self._reverse),
@@ -188,8 +200,22 @@ class _Replaying:
         kept = {**self._tape.run.environment, **settings.changed}
         return machine_facts(self._cwd, {**settings.environment, **kept})
 
+    def _prepare_children(self, playhead: Playhead) -> None:
+        cast = Cast(self._player.script)
+        self._children = Children(
+            cast,
+            self._redactor,
+            str(self._place.folder),
+            lambda: playhead.folder.page.turn,
+            lambda: bool(playhead.folder.page.flags & REAL_CLOCK),
+            self._record.child if self._record else None,
+        )
+        self._channel = RunChannel(playhead.folder.channel)
+        playhead.moved = self._children.moved
+
     def run(self) -> Report:
-        with self._playhead.folder if self._playhead else nullcontext():
+        folder = self._playhead.folder if self._playhead else nullcontext()
+        with folder, self._channel or nullcontext():
             return self._run()
 
     def _run(self) -> Report:
@@ -263,6 +289,8 @@ class _Replaying:
 
     async def _serve(self, child: Child, listeners: list[Listener]) -> Ending:
         allow_more_files()
+        if self._channel is not None and self._children is not None:
+            self._channel.attend(self._children.hear)
         server = ProxyServer(self._stage, self._authority)
         for listener, listening in listeners:
             await server.listen(listener, listening)
@@ -271,6 +299,9 @@ class _Replaying:
             return await end_of(child)
         finally:
             reading.cancel()
+            if self._channel is not None and self._children is not None:
+                self._channel.finish()
+                self._children.close()
             await server.close()
 
     async def _read_ahead(self) -> None:
@@ -289,6 +320,8 @@ class _Replaying:
             pace=settings.pace.name,
             duration_ns=self._clock.at(),
             attempts=self._attempts(),
+            children=self._children.uses if self._children else (),
+            within_children=self._children.requests_given() if self._children else (),
             notes=map(self._redactor.text, notes),
             workspace=self._place.used(),
         )

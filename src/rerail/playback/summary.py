@@ -1,6 +1,6 @@
 """Puts the report of a replay together from what its player wrote down. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from rerail import __version__
 from rerail.compare.alike import EXPLAINED as OF_IDS
@@ -11,6 +11,7 @@ from rerail.llm.steps import Attempt
 from rerail.playback.ledger import Ledger
 from rerail.playback.player import Player, describe
 from rerail.playback.report import (
+    ChildUse,
     Containment,
     Counts,
     End,
@@ -36,12 +37,20 @@ def make_report(
     pace: str,
     duration_ns: int,
     attempts: Iterable[Tried] = (),
+    children: Sequence[ChildUse] = (),
+    within_children: Container[int] = (),
     notes: Iterable[str] = (),
     workspace: WorkspaceUsed | None = None,
 ) -> Report:
-    """The report of a finished replay. `environment` holds names, `notes` further sentences."""
+    """The report of a finished replay. `environment` holds names, `notes` further sentences.
+
+    `within_children` are recorded requests of children that were given back: nobody misses them.
+    """
     ledger, tape = player.ledger, player.script.tape
-    facts = _facts(player, ended, containment)
+    unused = [
+        item for item in _not_used(player) if item.exchange.exchange_id not in within_children
+    ]
+    facts = _facts(player, unused, ended, containment, children)
     return Report(
         rerail=__version__,
         tape=TapeNamed(
@@ -61,7 +70,7 @@ def make_report(
         pace=pace,
         duration_ms=duration_ns / 1e6,
         on_divergence=player.policy,
-        counts=_counts(player, facts),
+        counts=_counts(player, unused, facts),
         divergence=ledger.divergences[0] if ledger.divergences else None,
         later_divergences=ledger.divergences[1:],
         rules=_rules(player),
@@ -69,17 +78,23 @@ def make_report(
         renamed_in_replies=sorted(ledger.echoed),
         out_of_order=ledger.out_of_order,
         bound_by_arrival=ledger.bound_by_arrival,
-        unused=_unused(player),
+        unused=_unused(player, unused),
         workspace=workspace,
         attempts=list(attempts),
+        children=list(children),
         notes=[*notes, *(f"{count} {text}" for text, count in ledger.notes.items())],
     )
 
 
-def _facts(player: Player, ended: End, containment: Containment) -> Facts:
+def _facts(
+    player: Player,
+    unused: Sequence[RecordedExchange],
+    ended: End,
+    containment: Containment,
+    children: Sequence[ChildUse],
+) -> Facts:
     script, ledger = player.script, player.ledger
     counted = [item for item in script.exchanges.values() if item.side is None]
-    unused = _not_used(player)
     matched_steps = _matched_steps(player)
     steps = {step for item in unused if item.step for step in _steps_left(item.step, ledger)}
     matched = [script.exchanges[number] for number in ledger.matched]
@@ -98,6 +113,7 @@ def _facts(player: Player, ended: End, containment: Containment) -> Facts:
         ended=ended,
         recorded_end=End(status=recorded.status, signal=recorded.signal) if recorded else None,
         containment=containment,
+        diverged_children=[child.process for child in children if child.how == "diverged"],
     )
 
 
@@ -132,9 +148,14 @@ def _turns_left(player: Player) -> dict[int, int]:
     }
 
 
-def _counts(player: Player, facts: Facts) -> Counts:
+def _counts(player: Player, unused: Sequence[RecordedExchange], facts: Facts) -> Counts:
     ledger = player.ledger
-    others = [item for item in player.unused() if item.step is None and not item.lane]
+    left = {item.exchange.exchange_id for item in player.unused()}
+    others = [
+        item
+        for item in unused
+        if item.step is None and not item.lane and item.exchange.exchange_id in left
+    ]
     return Counts(
         requests=ledger.requests,
         exact=len(ledger.numbers("exact")),
@@ -177,7 +198,7 @@ def _renamed(player: Player) -> list[RenamedId]:
     ]
 
 
-def _unused(player: Player) -> list[Unused]:
+def _unused(player: Player, unused: Sequence[RecordedExchange]) -> list[Unused]:
     turns = _turns_left(player)
     return [
         Unused(
@@ -185,5 +206,5 @@ def _unused(player: Player) -> list[Unused]:
             side_call=item.side.name if item.side else "",
             turns=turns.get(item.exchange.exchange_id, 0),
         )
-        for item in _not_used(player)
+        for item in unused
     ]

@@ -38,6 +38,7 @@ class Facts:
     ended: End
     recorded_end: End | None
     containment: Containment
+    diverged_children: Sequence[int] = ()
 
 
 def judge(facts: Facts) -> Verdict:
@@ -118,6 +119,15 @@ def _contained(facts: Facts) -> Reason | None:
     return Reason(code="not_contained", text=text)
 
 
+def _children(facts: Facts) -> Reason | None:
+    if not facts.diverged_children:
+        return None
+    children = "child" if len(facts.diverged_children) == 1 else "children"
+    names = _names("p", facts.diverged_children)
+    text = f"the command told its {children} {names} something that is not on the tape"
+    return Reason(code="child_diverged", text=text)
+
+
 _RULES: Final[tuple[Callable[[Facts], Reason | None], ...]] = (
     _refused,
     _followed,
@@ -126,6 +136,7 @@ _RULES: Final[tuple[Callable[[Facts], Reason | None], ...]] = (
     _unused,
     _ended,
     _contained,
+    _children,
 )
 
 

@@ -16,7 +16,10 @@ _JOB: Final = re.compile(rb"@[0-9a-f]{16}")
 
 
 class Hello(Struct, frozen=True):
-    """Who writes a log. `key` and `n` are the same for the same process of a replay."""
+    """Who writes a log. `key` and `n` are the same for the same process of a replay.
+
+    `inside` is the number of the recorded child that it is part of, 0 for none.
+    """
 
     pid: int = 0
     ppid: int = 0
@@ -27,6 +30,7 @@ class Hello(Struct, frozen=True):
     n: int = 0
     cwd: str = ""
     kind: str = ""
+    inside: int = 0
 
     @property
     def name(self) -> str:

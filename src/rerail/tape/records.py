@@ -19,6 +19,15 @@ Component = Literal[
 Framing = Literal["none", "length", "chunked", "close"]
 BodyEnd = Literal["complete", "cut", "truncated", "reset", "agent_closed", "timeout"]
 Side = Literal["agent", "origin"]
+StreamName = Literal["stdin", "stdout", "stderr"]
+StreamKind = Literal[
+    "pipe",  # between agent and child: kept
+    "file",  # a file's bytes from where the child began: kept
+    "stdout",  # stderr only: the same as stdout, and kept there
+    "inherited",  # the agent's own, such as the terminal: passes by
+    "null",  # /dev/null
+    "passed",  # another pipe, socket or terminal that the agent gave it: passes by
+]
 SnapshotReason = Literal["start", "step", "child", "end"]
 
 
@@ -115,21 +124,67 @@ class CaptureMissing(Event, frozen=True, kw_only=True, tag="capture.missing"):
 
 
 class ProcessStarted(Event, frozen=True, kw_only=True, tag="process.started"):
-    """A process of the run began. `process_id` is the tape's own number: 1 is the command."""
+    """A process of the run began. `process_id` is the tape's own number: 1 is the command.
+
+    A child that an agent started through its language's own library has `streams`: what `stdin`,
+    `stdout` and `stderr` were to it. `shell`: a shell was asked to run `argv`'s last word. `failed`
+    says why it could not be started, and then nothing more of it follows.
+    """
 
     process_id: int
     argv: list[str]
     cwd: str
     pid: int = 0
     parent_process_id: int = 0
+    shell: bool = False
+    streams: dict[StreamName, StreamKind] = {}
+    failed: str = ""
+
+
+class ProcessOutput(Event, frozen=True, kw_only=True, tag="process.output"):
+    """All that passed through one stream of a child, written when the stream ended.
+
+    `stdin` is what the agent told it. `ended` is `complete` where the writer closed it, `reset`
+    where its reader went away first, `cut` where the run was over first.
+    """
+
+    process_id: int
+    stream: StreamName
+    body: Body | None = None
+    ended: BodyEnd = "complete"
+
+
+class ProcessSignalled(Event, frozen=True, kw_only=True, tag="process.signalled"):
+    """The agent sent a child a signal."""
+
+    process_id: int
+    signal: int
 
 
 class ProcessEnded(Event, frozen=True, kw_only=True, tag="process.ended"):
-    """A process of the run ended, with its exit status or the signal that ended it."""
+    """A process of the run ended, with its exit status or the signal that ended it.
+
+    `unknown`: it went on after the run, or nobody asked how it ended; `status` says nothing then.
+    """
 
     process_id: int
     status: int
     signal: int = 0
+    unknown: bool = False
+
+
+class McpMessage(Event, frozen=True, kw_only=True, tag="mcp.message"):
+    """One line of JSON-RPC between the agent and a child, as it was, its line end with it.
+
+    `sender` is `agent`, or `origin` for the child: an MCP server over standard input and output.
+    `joined`: it came in one piece with the line before it.
+    """
+
+    process_id: int
+    sender: Side
+    content: bytes
+    size: int
+    joined: bool = False
 
 
 class ProbeLog(Event, frozen=True, kw_only=True, tag="probe.log"):
@@ -331,7 +386,8 @@ class UnknownEvent(Event, frozen=True, kw_only=True, tag="unknown"):
 
 
 AnyEvent = (
-    RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessEnded | ProbeLog
+    RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessOutput
+    | ProcessSignalled | ProcessEnded | McpMessage | ProbeLog
     | ConnectionFailed | HttpRequest | HttpRequestBody | HttpRequestEdited | HttpReplyHead
     | HttpReplyBody | HttpFailed
     | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed | WorkspaceSnapshot

@@ -4,7 +4,15 @@ from dataclasses import dataclass
 
 from msgspec.structs import fields
 
-from rerail.tape.records import Body, Event, HttpRequest, ProbeLog, WorkspaceSnapshot, WsMessage
+from rerail.tape.records import (
+    Body,
+    Event,
+    HttpRequest,
+    McpMessage,
+    ProbeLog,
+    WorkspaceSnapshot,
+    WsMessage,
+)
 from rerail.tape.trees import decode_tree
 
 
@@ -19,7 +27,7 @@ class Reference:
 
 def contents_of(event: Event) -> list[Reference]:
     """All contents that an event names; those that a tree names in its turn are not among them."""
-    if isinstance(event, WsMessage | ProbeLog):
+    if isinstance(event, WsMessage | McpMessage | ProbeLog):
         return [Reference(event.content, event.size, None)]
     if isinstance(event, WorkspaceSnapshot):
         return [Reference(event.tree, event.tree_size, None)]

@@ -196,6 +196,7 @@ function hello(key, nth, kind) {
     n: nth,
     cwd: workFolder(),
     kind,
+    inside: Number(process.env.RERAIL_INSIDE) || 0,
   };
 }
 

@@ -20,6 +20,7 @@ function join(folder) {
   const page = new Page(run);
   run.relabel();
   hook(new Given(run, page), run.settings);
+  tellOfChildren(run);
   return run;
 }
 
@@ -40,6 +41,15 @@ function hook(given, settings) {
     } catch (error) {
       given.miss("clock and random of a Node", error.message);
     }
+  }
+}
+
+/** A Node that does not let its own parts be changed starts its children untold. */
+function tellOfChildren(run) {
+  try {
+    require("./children.cjs").install(run);
+  } catch (error) {
+    run.write(`missing\tchildren are not recorded\t${String(error).split("\n")[0]}\n`);
   }
 }
 

@@ -124,6 +124,7 @@ class Run:
             ("n", str(n)),
             ("cwd", _quoted(_folder())),
             ("kind", _quoted(kind)),
+            ("inside", _inside()),
         )
         body = ",".join('"%s":%s' % pair for pair in said)
         self.write(b"hello\t{%s}\n" % body.encode("ascii"))
@@ -264,6 +265,12 @@ def _read_json(text: str) -> "Dict[str, Any]":
 
 def _in_one_field(text: str) -> str:
     return " ".join(text.split())[:2000]
+
+
+def _inside() -> str:
+    """The number of the recorded child that this process is part of."""
+    number = os.environ.get("RERAIL_INSIDE", "")
+    return number if number.isdigit() else "0"
 
 
 def _folder() -> str:

@@ -23,6 +23,7 @@ def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
     hooks["concurrent.futures.thread"] = _scopes("install_thread_pool")
     hooks["threading"] = _scopes("install_threading")
     hooks["asyncio.base_events"] = _scopes("install_asyncio")
+    _tell_of_children(hooks)
     if RUN.settings["clock"]:
         import _rerail_clock
 
@@ -47,3 +48,25 @@ def _scopes(name: str) -> "Callable[[Any], None]":
         getattr(_rerail_scopes, name)(module)
 
     return install
+
+
+def _tell_of_children(hooks: "Dict[str, Callable[[Any], None]]") -> None:
+    """What does so is loaded when it is needed: most processes start no child."""
+    import os
+
+    if not RUN.settings.get("children"):
+        return
+
+    def install(module: "Any") -> None:
+        from _rerail_children import install
+
+        install(module)
+
+    def system(command: "Any") -> int:
+        os.system = native
+        import subprocess  # noqa: F401 - its hook puts another in this place
+
+        return os.system(command)  # noqa: S605 - the agent's own
+
+    native, os.system = os.system, system
+    hooks["subprocess"] = install

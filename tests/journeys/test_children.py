@@ -1,0 +1,243 @@
+"""What child processes say comes again to the word, and they behave as without rerail."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rerail.tape.records import ProcessEnded, ProcessStarted
+from rerail.testing.model import SimulatedModel
+from tests.journeys.rail import AGENTS, Rail
+from tests.node import MAJORS, node_or_skip
+
+pytestmark = pytest.mark.journey
+
+CALLS = 9
+PLACE = "# more is done here"
+
+
+@pytest.fixture
+def agent(rail: Rail) -> Path:
+    """An agent in a repository of its own, where it can be changed."""
+    subprocess.run(["git", "init", "-q"], cwd=rail.folder, check=True)
+    (rail.folder / "notes.txt").touch()
+    return Path(shutil.copy(AGENTS / "observing_agent.py", rail.folder))
+
+
+def by_how(report: dict[str, Any]) -> dict[str, list[list[str]]]:
+    found: dict[str, list[list[str]]] = {}
+    for child in report["children"]:
+        found.setdefault(child["how"], []).append(child["argv"])
+    return found
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_prompts_full_of_what_commands_say_come_again(rail: Rail, agent: Path) -> None:
+    done = rail.record(sys.executable, str(agent), str(CALLS))
+    assert done.status == 0, done.said
+    rail.stop_origins()
+    (rail.folder / "another.txt").touch()  # git and ls would say so
+    for _ in range(2):
+        replayed = rail.replay(done.tape)
+        assert replayed.green, replayed.said
+        assert replayed.report["counts"]["exact"] == CALLS
+        assert replayed.output == done.output
+        assert {how: len(argvs) for how, argvs in by_how(replayed.report).items()} == {
+            "given back": 7 * CALLS // 3
+        }
+    assert rail.reached == 0
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_another_command_runs_for_real_and_is_said(rail: Rail, agent: Path) -> None:
+    done = rail.record(sys.executable, str(agent), "1")
+    rail.stop_origins()
+    more = "print(subprocess.check_output(['expr', '6', '*', '7']), file=sys.stderr)"
+    agent.write_text(agent.read_text().replace(PLACE, more))
+    replayed = rail.replay(done.tape)
+    assert replayed.green, replayed.said
+    assert "b'42\\n'" in replayed.said
+    assert by_how(replayed.report)["run"] == [["expr", "6", "*", "7"]]
+    assert "ran for real: it is not on the tape: expr 6 '*' 7" in replayed.said
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_an_agent_that_another_python_starts_is_run(rail: Rail, agent: Path) -> None:
+    """What asks a model is the agent, whoever started it; what it starts is part of it."""
+    starter = rail.folder / "starter.py"
+    starter.write_text(
+        "import subprocess, sys\n"
+        "done = subprocess.run([sys.executable, *sys.argv[1:]], stdout=subprocess.PIPE)\n"
+        "sys.exit(done.returncode)\n"
+    )
+    done = rail.record(sys.executable, str(starter), str(agent), "0")
+    assert [child.argv[1:] for child in children(done.events())] == [[str(agent), "0"]]
+    done = rail.record(sys.executable, str(starter), str(agent), "2", tape="two.tape")
+    rail.stop_origins()
+    replayed = rail.replay(done.tape)
+    assert replayed.green, replayed.said
+    agent_itself, *its_own = replayed.report["children"]
+    assert agent_itself["how"] == "run"
+    assert agent_itself["why"] == "it asked a model itself, and is answered from the tape"
+    assert {child["how"] for child in its_own} == {"given back"}
+    assert len(its_own) == 4
+    listed = rail.run(*rail.rerail("show", str(done.tape))).text
+    assert [line[:3] for line in listed.split("\n") if line.startswith("p")][-1:] == ["p2\t"]
+
+
+def children(events: list[Any]) -> list[ProcessStarted]:
+    return [event for event in events if isinstance(event, ProcessStarted) and event.streams]
+
+
+def test_children_behave_as_without_rerail_and_come_again(rail: Rail, agent: Path) -> None:
+    words = rail.python("many_children.py")
+    alone = rail.run(*words)
+    assert alone.status == 0, alone.said
+    done = rail.record(*words)
+    assert done.output.split(b"\n") == alone.output.split(b"\n")
+    started = children(done.events())
+    ended = [event for event in done.events() if isinstance(event, ProcessEnded)]
+    assert len(started) > 60
+    assert not any(event.unknown for event in ended)
+    replayed = rail.replay(done.tape)
+    assert replayed.output.split(b"\n") == done.output.split(b"\n")
+    assert by_how(replayed.report)["run"] == [["no-such-program-anywhere"], ["true"]]
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_a_replay_that_is_recorded_can_be_replayed(rail: Rail, agent: Path) -> None:
+    done = rail.record(sys.executable, str(agent), "3")
+    rail.stop_origins()
+    more = "print(subprocess.check_output('echo more', shell=True), file=sys.stderr)"
+    agent.write_text(agent.read_text().replace(PLACE, more))
+    again = rail.replay(done.tape, options=["-o", "again.tape"])
+    assert again.green, again.said
+    assert set(by_how(again.report)) == {"given back", "run"}
+    replayed = rail.replay(rail.folder / "again.tape")
+    assert replayed.green, replayed.said
+    assert replayed.output == done.output
+    assert set(by_how(replayed.report)) == {"given back"}
+
+
+def test_recording_a_replay_changes_nothing_for_children(rail: Rail) -> None:
+    words = rail.python("many_children.py")
+    done = rail.record(*words)
+    replayed = rail.replay(done.tape, options=["-o", "again.tape"])
+    assert replayed.output.split(b"\n") == done.output.split(b"\n")
+    again = rail.replay(rail.folder / "again.tape")
+    assert again.output.split(b"\n") == done.output.split(b"\n")
+
+
+def test_a_thousand_children(rail: Rail) -> None:
+    script = (
+        "import subprocess\n"
+        "print({subprocess.run(['true'], capture_output=True).returncode for _ in range(1000)})"
+    )
+    done = rail.record(sys.executable, "-c", script)
+    assert done.text == "{0}\n"
+    assert len(children(done.events())) == 1000
+    replayed = rail.replay(done.tape)
+    assert replayed.text == "{0}\n"
+    assert len(by_how(replayed.report)["given back"]) == 1000
+
+
+def test_a_child_that_is_left_out_is_not_there(rail: Rail) -> None:
+    script = "import subprocess; print(subprocess.check_output(['date', '+%N']))"
+    done = rail.record(sys.executable, "-c", script, options=["--no-children"])
+    assert children(done.events()) == []
+    replayed = rail.replay(done.tape)
+    assert replayed.output != done.output
+    assert replayed.report["children"] == []
+
+
+def test_a_child_is_shown_whole(rail: Rail) -> None:
+    script = (
+        "import subprocess\n"
+        "subprocess.run('cat; echo oops >&2; exit 3', shell=True, input=b'told', "
+        "capture_output=True)"
+    )
+    done = rail.record(sys.executable, "-c", script)
+    [child] = children(done.events())
+    name = f"p{child.process_id}"
+    listed = rail.run(*rail.rerail("show", str(done.tape))).text
+    row = next(line for line in listed.split("\n") if line.startswith(name))
+    assert row.split("\t")[2:7] == ["cat; echo oops >&2; exit 3", "status 3", "4", "4", "5"]
+    whole = rail.run(*rail.rerail("show", str(done.tape), name)).text
+    assert "── stdin" in whole
+    assert "oops" in whole
+    raw = rail.run(*rail.rerail("show", str(done.tape), name, "--raw"))
+    assert raw.output == b"told"
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_what_is_told_otherwise_after_an_answer_is_a_divergence(
+    rail: Rail, openai_model: SimulatedModel
+) -> None:
+    agent = rail.folder / "agent.py"
+    agent.write_text(
+        "import subprocess\n"
+        "with subprocess.Popen(['cat'], stdin=-1, stdout=-1, bufsize=0) as child:\n"
+        "    child.stdin.write(b'first\\n')\n"
+        "    child.stdout.readline()\n"
+        "    child.stdin.write(b'second\\n')\n"
+        "    child.stdin.close()\n"
+        "    print(child.stdout.read())\n"
+    )
+    done = rail.record(sys.executable, str(agent))
+    assert done.text == "b'second\\n'\n"
+    assert rail.replay(done.tape).text == done.text
+    agent.write_text(agent.read_text().replace("second", "other"))
+    replayed = rail.replay(done.tape)
+    assert "child_diverged" in [reason["code"] for reason in replayed.report["verdict"]["reasons"]]
+    agent.write_text(agent.read_text().replace("first", "another"))
+    replayed = rail.replay(done.tape)
+    assert replayed.text == "b'other\\n'\n"
+    assert by_how(replayed.report) == {"run": [["cat"]]}
+
+
+@pytest.mark.parametrize("major", MAJORS)
+def test_children_of_node_behave_as_without_rerail_and_come_again(rail: Rail, major: int) -> None:
+    words = [node_or_skip(major), str(AGENTS / "many_children.cjs")]
+    alone = rail.run(*words)
+    assert alone.status == 0, alone.said
+    done = rail.record(*words)
+    assert done.output.split(b"\n") == alone.output.split(b"\n")
+    assert len(children(done.events())) == 30
+    for tape in (done.tape, rail.folder / "again.tape"):
+        replayed = rail.replay(tape, options=["-o", f"{tape.stem}-again.tape", "--force"])
+        assert replayed.output.split(b"\n") == done.output.split(b"\n")
+        real = [Path(argv[0]).name for argv in by_how(replayed.report)["run"]]
+        assert real == ["no-such-program-anywhere", "sh", "no-such-program-anywhere"]
+        (rail.folder / f"{tape.stem}-again.tape").rename(rail.folder / "again.tape")
+
+
+@pytest.mark.usefixtures("openai_model")
+@pytest.mark.parametrize("major", MAJORS)
+def test_prompts_of_a_node_full_of_what_commands_say_come_again(
+    rail: Rail, agent: Path, major: int
+) -> None:
+    words = [node_or_skip(major), str(AGENTS / "observing_agent.mjs"), str(CALLS)]
+    done = rail.record(*words)
+    assert done.status == 0, done.said
+    rail.stop_origins()
+    (rail.folder / "another.txt").touch()
+    for _ in range(2):
+        replayed = rail.replay(done.tape)
+        assert replayed.green, replayed.said
+        assert replayed.report["counts"]["exact"] == CALLS
+        assert replayed.output == done.output
+        assert set(by_how(replayed.report)) == {"given back"}
+    assert rail.reached == 0
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_once_a_run_has_gone_live_its_children_run(rail: Rail, agent: Path) -> None:
+    done = rail.record(sys.executable, str(agent), "3")
+    agent.write_text(agent.read_text().replace(PLACE, "text += ' changed' * (turn == 1)"))
+    replayed = rail.replay(done.tape, options=["--on-divergence", "live", *rail.names])
+    assert replayed.report["counts"]["live"] > 0
+    found = [(child["how"], child["why"]) for child in replayed.report["children"]]
+    assert found == [("given back", "")] * 4 + [("run", "the run has gone live")] * 3

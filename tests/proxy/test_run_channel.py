@@ -1,0 +1,134 @@
+"""What probes say over the run's socket: lines, descriptors, and few answers."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rerail.proxy.run_channel import RunChannel
+from rerail.proxy.said import Descriptors, Ended, Started, understood
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "channel"
+
+
+class Ear:
+    def __init__(self, answer: dict[str, Any] | None = None) -> None:
+        self.heard: list[tuple[dict[str, Any], list[bytes]]] = []
+        self._answer = answer
+
+    def __call__(self, said: dict[str, Any], descriptors: Sequence[int]) -> dict[str, Any] | None:
+        contents = []
+        for descriptor in descriptors:
+            contents.append(os.pread(descriptor, 100, 0))
+            os.close(descriptor)
+        self.heard.append((said, contents))
+        return self._answer
+
+
+def connected(place: Path) -> socket.socket:
+    probe = socket.socket(socket.AF_UNIX)
+    probe.connect(str(place))
+    return probe
+
+
+async def until(ear: Ear, count: int) -> None:
+    async with asyncio.timeout(10):
+        while len(ear.heard) < count:
+            await asyncio.sleep(0)
+
+
+def test_lines_are_heard_in_order_with_the_descriptors_of_the_first(place: Path) -> None:
+    (place.parent / "file").write_bytes(b"content")
+
+    async def test() -> None:
+        ear = Ear()
+        with RunChannel(place) as channel, connected(place) as probe:
+            with (place.parent / "file").open("rb") as file:
+                socket.send_fds(probe, [b'{"n":1}\n{"n"'], [file.fileno()])
+            channel.attend(ear)
+            probe.sendall(b":2}\n")
+            await until(ear, 2)
+            channel.finish()
+        assert ear.heard == [({"n": 1}, [b"content"]), ({"n": 2}, [])]
+
+    asyncio.run(test())
+
+
+def test_an_answer_comes_on_the_same_connection(place: Path) -> None:
+    async def test() -> None:
+        with RunChannel(place) as channel, connected(place) as probe:
+            channel.attend(Ear({"plain": True}))
+            probe.sendall(b"{}\n")
+            probe.setblocking(False)
+            answer = await asyncio.get_running_loop().sock_recv(probe, 100)
+            assert answer == b'{"plain":true}\n'
+            channel.finish()
+
+    asyncio.run(test())
+
+
+def test_what_was_said_before_the_end_is_heard(place: Path) -> None:
+    async def test() -> None:
+        ear = Ear()
+        with RunChannel(place) as channel:
+            channel.attend(ear)
+            with connected(place) as probe:
+                probe.sendall(b'{"last":true}\n')
+            channel.finish()
+        assert ear.heard == [({"last": True}, [])]
+
+    asyncio.run(test())
+
+
+def test_nonsense_is_passed_over_and_its_descriptors_are_closed(place: Path) -> None:
+    async def test() -> None:
+        ear = Ear()
+        read, write = os.pipe()
+        with RunChannel(place) as channel, connected(place) as probe:
+            channel.attend(ear)
+            socket.send_fds(probe, [b"no json\n"], [write])
+            os.close(write)
+            probe.sendall(b'{"n":1}\n')
+            await until(ear, 1)
+            assert os.read(read, 1) == b""
+            channel.finish()
+        os.close(read)
+
+    asyncio.run(test())
+
+
+STARTED = {
+    "do": "start", "child": 2, "parent": 1, "argv": ["cat"], "cwd": "/", "shell": False,
+    "streams": {"stdout": "file"}, "descriptors": ["stdout.file"], "starts": {"stdout": 3},
+}  # fmt: skip
+
+
+def test_a_file_is_read_from_where_the_child_began(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"mybegun")
+    descriptor = os.open(path, os.O_WRONLY)
+    started = understood(STARTED | {"starts": {"stdout": 2}}, [descriptor])
+    assert isinstance(started, Started)
+    held = Descriptors(started, [descriptor])
+    assert held.file("stdout") == b"begun"
+    assert held.file("stdout") is None
+
+
+def test_another_number_of_descriptors_than_named_is_not_understood() -> None:
+    read, write = os.pipe()
+    assert understood(STARTED, [read, write]) is None
+    with pytest.raises(OSError, match="descriptor"):
+        os.close(read)
+
+
+def test_an_end_is_understood_and_what_is_not_known_is_not() -> None:
+    assert understood({"do": "end", "child": 2, "status": -9}, []) == Ended(2, -9)
+    assert understood({"do": "dance"}, []) is None
+    assert understood({"do": "end", "child": "two"}, []) is None
