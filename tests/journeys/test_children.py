@@ -241,3 +241,63 @@ def test_once_a_run_has_gone_live_its_children_run(rail: Rail, agent: Path) -> N
     assert replayed.report["counts"]["live"] > 0
     found = [(child["how"], child["why"]) for child in replayed.report["children"]]
     assert found == [("given back", "")] * 4 + [("run", "the run has gone live")] * 3
+
+
+FILES = """\
+import json, os, subprocess, sys, urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from observing_agent import ask
+
+def run(text):
+    return subprocess.run(text, shell=True, capture_output=True, text=True).stdout
+
+Path("notes.txt").write_text("by the agent\\n")
+run("date +%N > stamp.txt; mkdir -p out; cp notes.txt out/; rm -f old.txt")
+told = Path("stamp.txt").read_text()
+print(ask(told + run("date +%N; ls -R; cat out/notes.txt")))
+with open("log.txt", "a") as log:
+    for turn in range(3):
+        print(turn, file=log, flush=True)
+        run(f"date +%N >> stamp.txt; sed -i s/agent/child{turn}/ notes.txt")
+        files = [Path(name).read_text() for name in ("stamp.txt", "notes.txt")]
+        print(ask("".join(files) + run("wc -l *.txt")))
+# more is done here
+print(os.path.exists("old.txt"), Path("log.txt").read_text())
+"""
+
+
+@pytest.fixture
+def writing_agent(rail: Rail, agent: Path) -> Path:
+    """An agent whose children change files that it reads."""
+    path = agent.with_name("writing_agent.py")
+    path.write_text(FILES)
+    (rail.folder / "old.txt").write_text("to be removed\n")
+    return path
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_the_changes_that_children_made_are_made_again(rail: Rail, writing_agent: Path) -> None:
+    done = rail.record(sys.executable, str(writing_agent))
+    assert done.status == 0, done.said
+    rail.stop_origins()
+    for _ in range(2):
+        replayed = rail.replay(done.tape)
+        assert replayed.green, replayed.said
+        assert replayed.output == done.output
+        assert set(by_how(replayed.report)) == {"given back"}
+        assert replayed.report["workspace"]["differing"] == 0
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_a_child_that_would_find_other_files_runs(rail: Rail, writing_agent: Path) -> None:
+    done = rail.record(sys.executable, str(writing_agent))
+    rail.stop_origins()
+    before, loop, after = writing_agent.read_text().partition('with open("log.txt"')
+    more = "Path('notes.txt').write_text('otherwise')\nrun('date +%N; ls -R; cat out/notes.txt')\n"
+    writing_agent.write_text(before + more + loop + after)
+    replayed = rail.replay(done.tape)
+    assert not replayed.green
+    why = {child["why"] for child in replayed.report["children"]}
+    assert "notes.txt is otherwise than when it was recorded" in why

@@ -140,6 +140,11 @@ class Recorder:
             )
         )
 
+    def child_ended(self, process_id: int) -> None:
+        """The agent knows that a child has ended: what it changed is looked at."""
+        if self.workspace is not None:
+            self.workspace.snapshot("child", process_id=process_id)
+
     def missing(self, what: str, detail: str, process_id: int) -> None:
         self.emit(
             lambda at, wall: CaptureMissing(

@@ -117,6 +117,9 @@ class Workspace:
     def _run(self) -> None:
         watched: list[_Watched] | None = None
         while (asked := self._asked.get()) is not None:
+            if asked.why == "child" and not self._asked.empty():
+                asked.done()  # the one behind it sees what this one would
+                continue
             try:
                 watched = self._watched() if watched is None else watched
                 before = thread_ns()

@@ -7,7 +7,8 @@ plan (`planned`).
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rerail.playback.casting import Cast, Key, key
+from rerail.playback.casting import Cast, Key, RecordedChild, key
+from rerail.playback.effects import Effects
 from rerail.playback.part import ChildTap, Part
 from rerail.playback.planned import Planned
 from rerail.playback.report import ChildUse
@@ -17,6 +18,7 @@ from rerail.proxy.said import (
     Descriptors,
     Diverged,
     Ended,
+    Ending,
     Failed,
     Passed,
     Runs,
@@ -43,6 +45,7 @@ class Children:
         turn: Callable[[], int],
         live: Callable[[], bool],
         tap: Callable[[Started], ChildTap] | None = None,
+        effects: Effects | None = None,
     ) -> None:
         self._cast = cast
         self._turn = turn
@@ -50,6 +53,7 @@ class Children:
         self._redactor = redactor
         self._folder = folder
         self._tap = tap
+        self._effects = effects
         self._children: dict[int, Part] = {}
 
     @property
@@ -87,11 +91,16 @@ class Children:
                 return known.told_otherwise(saying.told, told_all=saying.told_all)
             case Spoke() if isinstance(known, Planned):
                 return known.spoken_to(saying.data)
+            case Ending() if known:
+                known.make_its_change()
+                return ANSWERED
             case Diverged() if isinstance(known, Planned):
                 known.diverged()
             case Signalled():
                 if known:
                     known.signalled(saying.signal)
+                    if known.dies_of(saying.signal):
+                        known.make_its_change()
                 return ANSWERED
             case Ended() if known:
                 known.waited_for(saying.status)
@@ -122,6 +131,15 @@ class Children:
         """The recorded requests of the children that were given back: nobody makes them again."""
         given = {use.recorded for use in self.uses if use.how == "given back"}
         return self.cast.requests_of(given)
+
+    def otherwise(self, child: RecordedChild) -> str:
+        """Why what a child said then need not be what it would say now, or nothing."""
+        return self._effects.otherwise(child) if self._effects else ""
+
+    def make_its_change(self, child: RecordedChild) -> None:
+        """Make the change to files that a child made."""
+        if self._effects is not None:
+            self._effects.make(child)
 
     def describe(self, argv: list[str]) -> list[str]:
         """The arguments of a child, free of credentials."""

@@ -57,6 +57,12 @@ class Company(Protocol):
     def live(self) -> bool:
         """Whether the run has left its tape."""
 
+    def otherwise(self, child: RecordedChild) -> str:
+        """Why what a child said then need not be what it would say now, or nothing."""
+
+    def make_its_change(self, child: RecordedChild) -> None:
+        """Make the change to files that a child made."""
+
     def describe(self, argv: list[str]) -> list[str]:
         """Arguments, free of credentials."""
 
@@ -116,7 +122,7 @@ class Part:
         if found is None:
             self._why = self._why_not(told_otherwise=bool(likely) or before is not None)
         else:
-            self._why = found.not_given_back
+            self._why = found.not_given_back or self.company.otherwise(found)
         return not self._why
 
     def _why_not(self, *, told_otherwise: bool) -> str:
@@ -145,6 +151,16 @@ class Part:
             for what in heard.unknown:
                 self.runs_since(f"`{what}` is not on the tape")
         return said
+
+    def dies_of(self, number: int) -> bool:
+        """Whether a signal ends it, as it did then."""
+        ended = self.recorded.ended if self.recorded else None
+        return ended is not None and ended.signal == number
+
+    def make_its_change(self) -> None:
+        """Before it ends, the files are as it left them."""
+        if self.recorded is not None and not self.must_run:
+            self.company.make_its_change(self.recorded)
 
     def runs_since(self, why: str) -> None:
         """It runs for real, or diverged."""

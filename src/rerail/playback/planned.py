@@ -38,6 +38,8 @@ class Planned(Part):
         self._dialogue: Dialogue | None = None
         self._lines = Lines()
         if self.choose() and self._has_an_end():
+            if self.said.waits:
+                self.make_its_change()
             return {"plan": self._plan()}
         return {"plain": True} if self.tap is None else {"real": True}
 

@@ -18,6 +18,7 @@ from rerail.launch.run_folder import REAL_CLOCK
 from rerail.launch.waiting import end_of
 from rerail.playback.casting import Cast
 from rerail.playback.children import Children, ChildTap
+from rerail.playback.effects import Effects
 from rerail.playback.hold import Hold
 from rerail.playback.onward import Onward
 from rerail.playback.pace import Pace
@@ -209,6 +210,7 @@ class _Replaying:
             lambda: playhead.folder.page.turn,
             lambda: bool(playhead.folder.page.flags & REAL_CLOCK),
             self._record.child if self._record else None,
+            Effects(self._tape, self._place.scratch.copies) if self._place.scratch else None,
         )
         self._channel = RunChannel(playhead.folder.channel)
         playhead.moved = self._children.moved

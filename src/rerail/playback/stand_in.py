@@ -308,6 +308,7 @@ class StandIn(Part):
 
         await self._until(ready, ended.at)
         self._begin_giving()
+        self.make_its_change()
         self._tell(f"kill {ended.signal}" if ended.signal else f"exit {ended.status}")
 
     def _diverge(self) -> None:

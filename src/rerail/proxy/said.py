@@ -107,6 +107,12 @@ class Signalled(Struct, frozen=True, tag_field="do", tag="signal"):
     signal: int
 
 
+class Ending(Struct, frozen=True, tag_field="do", tag="ending"):
+    """It is about to end, as its plan says; that is waited for."""
+
+    child: int
+
+
 class Ended(Struct, frozen=True, tag_field="do", tag="end"):
     """The agent waited for it; `status` is negative for a signal."""
 
@@ -115,7 +121,8 @@ class Ended(Struct, frozen=True, tag_field="do", tag="end"):
 
 
 Saying = (
-    Started | Runs | Failed | Passed | StreamEnded | Told | Spoke | Diverged | Signalled | Ended
+    Started | Runs | Failed | Passed | StreamEnded | Told | Spoke | Diverged | Signalled | Ending
+    | Ended
 )  # fmt: skip
 
 

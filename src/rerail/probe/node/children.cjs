@@ -492,6 +492,7 @@ class Player {
     const closed = this.toldAll || !end.closed;
     if ((!end.sent && closed && this.isDue(end)) || this.isLate(end)) {
       this.given = this.over = true;
+      this.child.recorder.ask({ do: "ending", child: this.child.number });
       this.order(end.signal ? `kill ${end.signal}` : `exit ${end.status}`);
     }
   }
