@@ -48,8 +48,8 @@ def test_the_files_of_each_step(rail: Rail, project: Path) -> None:
     recorded = rail.record(sys.executable, "agent.py")
     assert recorded.status == 0, recorded.said
     events = snapshots(recorded.tape)
-    assert [event.why for event in events] == ["start", "step", "step", "step", "end"]
-    assert [event.exchange_id for event in events] == [0, 1, 2, 3, 0]
+    assert [event.why for event in events] == ["start", "child", "step", "step", "step", "end"]
+    assert [event.exchange_id for event in events] == [0, 0, 1, 2, 3, 0]
     assert not any(event.inconsistent for event in events[1:])
     shown = rail.run(*rail.rerail("show", "run.tape", "--files", "2", "log.txt"))
     assert shown.output == b"begun\nturn 1\nturn 2\n"

@@ -41,11 +41,10 @@ if TYPE_CHECKING:
 
 
 class ChildrenRecord:
-    """All children of one recording. `over` is called when a child has ended."""
+    """All children of one recording."""
 
-    def __init__(self, recorder: "Recorder", over: Callable[[int], None] | None = None) -> None:
+    def __init__(self, recorder: "Recorder") -> None:
         self._recorder = recorder
-        self._over = over
         self._children: dict[int, _Child] = {}
 
     def hear(self, said: dict[str, Any], descriptors: Sequence[int]) -> dict[str, Any] | None:
@@ -77,8 +76,6 @@ class ChildrenRecord:
                 return ANSWERED
             case Ended() if child:
                 child.ended(saying.status)
-                if self._over is not None:
-                    self._over(saying.child)
         return None
 
     def close(self) -> None:
@@ -284,6 +281,7 @@ class ChildRecord:
                 signal=max(-status, 0),
             )
         )
+        self._recorder.child_ended(self.number)
 
     def outlived(self) -> None:
         """It went on after the run, or nobody asked how it ended."""

@@ -123,7 +123,6 @@ class _Recording:
         self._unwatched = why_not(settings.environment, settings.watch)
         self._passed = PassedBy(self._recorder)
         self._lookout: Lookout | None = None
-        self._children = ChildrenRecord(self._recorder, self._recorder.child_ended)
 
     def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
         others = self._settings.reverse
