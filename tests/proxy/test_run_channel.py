@@ -61,6 +61,23 @@ def test_lines_are_heard_in_order_with_the_descriptors_of_the_first(place: Path)
     asyncio.run(test())
 
 
+def test_what_was_said_on_an_earlier_connection_is_heard_first(place: Path) -> None:
+    async def test() -> None:
+        ear = Ear()
+        with RunChannel(place) as channel, connected(place) as one:
+            channel.attend(ear)
+            one.sendall(b'{"n":0}\n')
+            await until(ear, 1)
+            one.sendall(b'{"n":1}\n')
+            with connected(place) as other:
+                other.sendall(b'{"n":2}\n')
+                await until(ear, 3)
+            channel.finish()
+        assert [said["n"] for said, _ in ear.heard] == [0, 1, 2]
+
+    asyncio.run(test())
+
+
 def test_an_answer_comes_on_the_same_connection(place: Path) -> None:
     async def test() -> None:
         with RunChannel(place) as channel, connected(place) as probe:

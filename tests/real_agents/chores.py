@@ -13,7 +13,7 @@ from rerail.testing.model.conversation import Asked, Reply, Tool, ToolCall
 NOTES: Final = "notes.txt"
 BEFORE: Final = "The plan is a draft.\nIt has two lines.\n"
 AFTER: Final = BEFORE.replace("draft", "final")
-LOOK: Final = "date && ls -la && git status"
+LOOK: Final = "grep -n final notes.txt && git status --short"
 TASK: Final = (
     f"Read {NOTES}, replace the word draft in it by final, then run `{LOOK}` and say what you see."
 )

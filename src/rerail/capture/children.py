@@ -63,7 +63,7 @@ class ChildrenRecord:
         child = self._children.get(saying.child) if saying else None
         match saying:
             case Runs() if child:
-                child.record.runs(saying.pid)
+                child.runs(saying.pid)
             case Failed() if child:
                 child.failed(saying.why)
             case Passed() if child:
@@ -124,6 +124,11 @@ class _Child:
         self.record.stream_ended(name, how)
         self._forget_if_over()
 
+    def runs(self, pid: int) -> None:
+        """It was started; it may be over before that is heard."""
+        self.record.runs(pid)
+        self._forget_if_over()
+
     def failed(self, why: str) -> None:
         """It could not be started."""
         self.record.failed(why)
@@ -153,7 +158,7 @@ class _Child:
     def _forget_if_over(self) -> None:
         # What was told is not waited for: a child may end without having heard it all.
         waiting = self.heard_elsewhere - {"stdin"} or any(copy.open for copy in self._copies)
-        if self._is_over and not waiting:
+        if self._is_over and self.record.is_announced and not waiting:
             self._held.close()
             self._gone(self.record.number)
 
@@ -196,6 +201,11 @@ class ChildRecord:
                 joined=joined,
             )
         )
+
+    @property
+    def is_announced(self) -> bool:
+        """Whether its beginning is on the tape."""
+        return self._started
 
     def runs(self, pid: int) -> None:
         """It was started."""

@@ -49,7 +49,8 @@ class RunChannel:
         self._pokes = os.open(path.with_name("pokes"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._poked = bytearray()
         self._hear: Hear = _deaf
-        self._connections: set[_Connection] = set()
+        # In the order in which they came: what is said on a later one was said later.
+        self._connections: dict[_Connection, None] = {}
 
     def attend(self, hear: Hear) -> None:
         """Begin to hear."""
@@ -85,9 +86,19 @@ class RunChannel:
         with suppress(BlockingIOError):
             while True:
                 accepted, _ = self._listener.accept()
-                connection = _Connection(accepted, self._hear, self._connections.discard)
-                self._connections.add(connection)
-                connection.readable()
+                connection = _Connection(accepted, self._hear, self._readable, self._over)
+                self._connections[connection] = None
+                self._readable(connection)
+
+    def _readable(self, connection: "_Connection") -> None:
+        """Something was said: what was said on earlier connections is heard first."""
+        for other in list(self._connections):
+            other.take()
+            if other is connection:
+                return
+
+    def _over(self, connection: "_Connection") -> None:
+        self._connections.pop(connection, None)
 
     def _take_pokes(self) -> None:
         with suppress(BlockingIOError):
@@ -128,7 +139,11 @@ class _Connection:
     """One probe, saying something."""
 
     def __init__(
-        self, accepted: socket.socket, hear: Hear, over: Callable[["_Connection"], None]
+        self,
+        accepted: socket.socket,
+        hear: Hear,
+        readable: Callable[["_Connection"], None],
+        over: Callable[["_Connection"], None],
     ) -> None:
         accepted.setblocking(False)
         self._socket = accepted
@@ -137,9 +152,9 @@ class _Connection:
         self._said = bytearray()
         self._descriptors: list[int] = []
         self._loop = _running_loop()
-        self._loop.add_reader(accepted, self.readable)
+        self._loop.add_reader(accepted, readable, self)
 
-    def readable(self) -> None:
+    def take(self) -> None:
         """Take what has come."""
         try:
             while self._take():
@@ -152,7 +167,7 @@ class _Connection:
 
     def end(self) -> None:
         """Take what has come; there will be no more."""
-        self.readable()
+        self.take()
         self._close()
 
     def _take(self) -> bool:
