@@ -232,7 +232,12 @@ def test_names_go_one_to_one_and_none_from_outside_is_renamed(
     for ids in now:
         outcome = it.match(make.request({"ids": ids}))
         if isinstance(outcome, Match):
-            pairs |= set(zip(then[outcome.recorded.exchange_id - 1], ids, strict=True))
+            told = set(zip(then[outcome.recorded.exchange_id - 1], ids, strict=True))
+            if outcome.verdict == "exact":
+                # The same bytes are the same request, whatever was renamed before.
+                renamed = it.likeness.renaming.renamed
+                told = {one for one in told if not {*one} & {*renamed, *renamed.values()}}
+            pairs |= told
     assert len({old for old, _ in pairs}) == len(pairs) == len({new for _, new in pairs})
     assert not any({old, new} & outside for old, new in pairs if old != new)
     assert it.likeness.renaming.renamed == {old: new for old, new in pairs if old != new}
