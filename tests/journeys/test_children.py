@@ -15,7 +15,7 @@ from tests.node import MAJORS, node_or_skip
 
 pytestmark = pytest.mark.journey
 
-CALLS = 9
+CALLS = 30
 PLACE = "# more is done here"
 
 

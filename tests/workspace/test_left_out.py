@@ -5,6 +5,7 @@ import pytest
 from rerail.workspace.left_out import (
     ASKED,
     CREDENTIALS,
+    HELD,
     INSTALLED,
     MADE_AGAIN,
     OWN,
@@ -34,6 +35,7 @@ from rerail.workspace.left_out import (
         (b"me/.codex/auth.json", False, CREDENTIALS),
         (b"auth.json", False, ""),
         (b"web/node_modules", True, INSTALLED),
+        (b"sub/.git/index.lock", False, HELD),
         (b"web/__pycache__", True, MADE_AGAIN),
         (b"node_modules", False, ""),
         (b".next/cache", True, MADE_AGAIN),

@@ -14,6 +14,7 @@ OWN: Final = "rerail's own"
 CREDENTIALS: Final = "may hold credentials"
 INSTALLED: Final = "installed by a tool"
 MADE_AGAIN: Final = "can be made again"
+HELD: Final = "held by a git at work"
 ASKED: Final = "left out by --exclude"
 
 
@@ -48,6 +49,8 @@ TABLE: Final = (
         (".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".password-store"),
         folders=True,
     ),
+    # There for as long as a git runs, beside whatever a snapshot is taken for.
+    Rule(HELD, (".git/index.lock", ".git/HEAD.lock", ".git/config.lock")),
     # Large, and put there by a tool out of what is snapshotted. A replay sees what is there now.
     Rule(INSTALLED, ("node_modules", ".venv", "venv", ".tox", ".nox"), folders=True),
     # Made by a tool out of what is snapshotted, and made again where it is missing.
