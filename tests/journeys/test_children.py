@@ -330,3 +330,17 @@ def test_in_the_folder_itself_a_child_that_changed_files_runs(rail: Rail, agent:
     assert made.read_text() == "made\n"
     replayed = rail.replay(done.tape, options=["--workspace", "in-place"])
     assert set(by_how(replayed.report)) == {"given back"}
+
+
+THREADS = """
+import concurrent.futures, subprocess
+def said(number):
+    return subprocess.run(["echo", str(number)], capture_output=True, text=True).stdout
+with concurrent.futures.ThreadPoolExecutor(4) as threads:
+    assert list(threads.map(said, range(80))) == [f"{n}\\n" for n in range(80)]
+"""
+
+
+def test_threads_that_start_children_have_their_own_descriptors(rail: Rail) -> None:
+    done = rail.record(sys.executable, "-c", THREADS)
+    assert done.status == 0, done.said
