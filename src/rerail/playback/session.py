@@ -244,6 +244,7 @@ class _Replaying:
             f"pid {pid} ({' '.join(self._redactor.arguments(argv))[:200]}) went on after the end"
             for pid, argv in left
         ]
+        notes += self._place.reached()
         if self._playhead is not None:
             notes += self._playhead.missed(self._record.probe_wrote if self._record else None)
         if self._record is not None:
