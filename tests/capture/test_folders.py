@@ -15,6 +15,13 @@ from rerail.capture.folders import refused
         ("/home", "home"),
         ("/tmp", "temporary"),
         ("/scratch", "temporary"),
+        ("/usr", "system"),
+        ("/etc", "system"),
+        ("/proc/1/fd", "system"),
+        ("/sys/kernel", "system"),
+        ("/usr/src/app", ""),
+        ("/srv/app", ""),
+        ("/app", ""),
         ("/home/me/project", ""),
         ("/tmp/project", ""),
     ],
@@ -25,4 +32,4 @@ def test_what_is_too_much(folder: str, word: str) -> None:
 
 
 def test_without_a_home_every_folder_is_like_another() -> None:
-    assert refused(Path("/home"), home="", temporary="/tmp") == ""
+    assert refused(Path("/home/me"), home="", temporary="/tmp") == ""

@@ -49,6 +49,7 @@ def test_words_and_short_or_endless_runs_are_none(text: str) -> None:
     [
         ("hex8", "20250514", "20260101"),
         ("hex8", "0000001a", "0000002b"),
+        ("hex32", "bf072e9119077b4e76437a93986787ef", "30cf3d7d133b08543cb6c8933c29dfd7"),
         ("hex40", "a1b2c3d4" * 5, "d4c3b2a1" * 5),
         ("hex64", "a1b2c3d4" * 8, "d4c3b2a1" * 8),
         ("mixed20", "createInvoiceV2Async", "deleteInvoiceV2Async"),

@@ -302,3 +302,45 @@ def test_a_child_that_would_find_other_files_runs(rail: Rail, writing_agent: Pat
     assert not replayed.green
     why = {child["why"] for child in replayed.report["children"]}
     assert "notes.txt is otherwise than when it was recorded" in why
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_in_the_folder_itself_a_child_that_changed_files_runs(rail: Rail, agent: Path) -> None:
+    agent.write_text(
+        "import subprocess, sys\n"
+        f"sys.path.insert(0, {str(AGENTS)!r})\n"
+        "from observing_agent import ask\n"
+        "def run(text):\n"
+        "    return subprocess.run(text, shell=True, capture_output=True, text=True).stdout\n"
+        "print(ask(run('date +%N')))\n"
+        "run('echo made > made.txt')\n"
+        "print(ask(open('made.txt').read()))\n"
+    )
+    done = rail.record(sys.executable, str(agent))
+    assert done.status == 0, done.said
+    rail.stop_origins()
+    made = rail.folder / "made.txt"
+    made.unlink()
+    replayed = rail.replay(done.tape, options=["--workspace", "in-place"])
+    assert replayed.green, replayed.said
+    assert {child["argv"][-1]: child["why"] for child in replayed.report["children"]} == {
+        "date +%N": "",
+        "echo made > made.txt": "it changed made.txt, and this is no copy",
+    }
+    assert made.read_text() == "made\n"
+    replayed = rail.replay(done.tape, options=["--workspace", "in-place"])
+    assert set(by_how(replayed.report)) == {"given back"}
+
+
+THREADS = """
+import concurrent.futures, subprocess
+def said(number):
+    return subprocess.run(["echo", str(number)], capture_output=True, text=True).stdout
+with concurrent.futures.ThreadPoolExecutor(4) as threads:
+    assert list(threads.map(said, range(80))) == [f"{n}\\n" for n in range(80)]
+"""
+
+
+def test_threads_that_start_children_have_their_own_descriptors(rail: Rail) -> None:
+    done = rail.record(sys.executable, "-c", THREADS)
+    assert done.status == 0, done.said

@@ -76,6 +76,18 @@ def test_a_process_of_ours_from_before_is_not_the_commands() -> None:
         assert older.wait().signal == signal.SIGKILL
 
 
+def test_what_is_on_its_way_out_is_not_said_to_go_on(
+    eventually: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with start(["sh", "-c", "sleep 60 & wait"], cwd=Path.cwd(), environment=os.environ) as child:
+        eventually(lambda: any(words[0] == "sleep" for _, words in child.descendants()))
+        found = child.descendants()
+        monkeypatch.setattr(child_module, "arguments_of", lambda pid: [])
+        assert child.descendants() == []
+        for pid, _ in found:
+            os.kill(pid, signal.SIGKILL)
+
+
 def test_orphans_that_end_are_put_away(eventually: Callable[..., None]) -> None:
     script = "for i in 1 2 3 4 5; do (true &) ; done; read line"
     ours, theirs = os.pipe()

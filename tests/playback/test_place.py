@@ -155,3 +155,33 @@ def test_a_copy_that_cannot_be_read_is_said(
     with begin(None) as place:
         assert isinstance(place, Place)
         assert "cannot be read" in place.used().why
+
+
+def test_where_it_is_seen_elsewhere_a_folder_among_temporary_ones_may_be_written(
+    begin: Callable[..., Any], project: Path, tmp_path: Path
+) -> None:
+    def choose(**_: object) -> Unconfined:
+        sandbox = Unconfined("a test", View())
+        sandbox.view = View.of(private=[tmp_path])
+        return sandbox
+
+    with begin(choose) as place:
+        assert place.reached() == [
+            f"what named {project} by its path may have written in it: it is in {tmp_path}"
+        ]
+
+
+def test_a_folder_with_a_mount_in_it_is_not_private(
+    begin: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = {Path("/tmp"): Path("/tmp/mounted")}
+    monkeypatch.setattr(places, "mounted_inside", lambda _: inside)
+    with begin(Asked(placing=True)) as place:
+        assert place.reached() == [
+            "what was written in /tmp was written for real: /tmp/mounted is mounted in it"
+        ]
+
+
+def test_without_a_sandbox_nothing_is_said_to_be_kept_off(begin: Callable[..., Any]) -> None:
+    with begin(None) as place:
+        assert place.reached() == []

@@ -1,6 +1,9 @@
 """The copy that a replay works in: what of the recorded files, what of the present ones."""
 
+import fcntl
 import os
+import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -194,6 +197,32 @@ def test_nothing_is_left_behind(
     made.close()
     assert not base.exists()
     assert tmp_path.exists()
+
+
+def test_what_a_killed_replay_left_is_removed_by_the_next_that_ends(
+    scratch: Callable[..., Scratch], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed, going_on = (tmp_path / f"rerail-copy-{name}" for name in ("a", "b"))
+    for base in (killed, going_on):
+        (base / "0").mkdir(parents=True)
+        (base / "lock").write_text("\n")
+    with (going_on / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        scratch().close()
+    assert [path.name for path in tmp_path.glob("rerail-*")] == ["rerail-copy-b"]
+
+
+def test_a_pipe_and_a_socket_are_there_and_lead_to_nobody(
+    scratch: Callable[..., Scratch], project: Path
+) -> None:
+    os.mkfifo(project / "pipe")
+    os.mknod(project / "socket", stat.S_IFSOCK | 0o600)
+    copy = scratch().workspace
+    assert (copy.place / "pipe").is_fifo()
+    assert (copy.place / "socket").is_socket()
+    assert copy.empty == []
+    assert copy.place.stat().st_mtime_ns == copy.start[0].mtime_ns
 
 
 def test_a_path_in_the_folder_is_found_in_the_copy(

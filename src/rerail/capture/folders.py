@@ -12,6 +12,17 @@ SNAPSHOTS: Final = "at the start, each model call and the end"
 """When folders are read, as the first event says it."""
 
 
+_SYSTEM: Final = (
+    "bin", "boot", "dev", "etc", "home", "lib", "lib64", "media", "mnt", "opt", "proc", "root",
+    "run", "sbin", "srv", "sys", "usr", "var", "usr/bin", "usr/lib", "usr/local", "usr/share",
+    "var/lib", "var/log",
+)  # fmt: skip
+"""Folders of the system, below its root: each may hold a project, none is one."""
+
+_KERNEL: Final = (Path("/proc"), Path("/sys"))
+"""What is in them is made up as it is read."""
+
+
 class Folders(Struct, frozen=True):
     """What is to be snapshotted: the workspace first, and what of the folders is left out.
 
@@ -33,4 +44,8 @@ def refused(folder: Path, *, home: str, temporary: str) -> str:
         return "it is the home folder, or above it"
     if folder in map(Path, ("/tmp", "/var/tmp", temporary)):  # noqa: S108 - not to be used
         return "it is everybody's folder for temporary files"
+    if any(folder == Path("/", name) for name in _SYSTEM) or any(
+        folder.is_relative_to(place) for place in _KERNEL
+    ):
+        return "it is a folder of the system"
     return ""

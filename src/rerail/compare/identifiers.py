@@ -13,6 +13,10 @@ LONGEST: Final = 200
 """Characters past which a run of letters and digits is content (base64, say), and no identifier."""
 DIGESTS: Final = frozenset((40, 56, 64, 96, 128))
 """Lengths of git's and SHA's digests in hexadecimal: these say something of a content."""
+_UUID_HEX: Final = re.compile(r"(?i:[0-9a-f]{12}[1-8][0-9a-f]{3}[89ab][0-9a-f]{15})")
+"""A UUID without its dashes has its version and variant; without these it may be an MD5."""
+
+_UUID_DIGITS: Final = 32
 _LONG: Final = 16
 _FEWEST: Final = 3
 """Different characters that something made at random has."""
@@ -91,10 +95,16 @@ def may_be_renamed(kind: str, old: str, new: str) -> bool:
     if kind == "uuid" or kind.startswith("epoch"):
         return True
     if kind.startswith("hex"):
-        return len(old) not in DIGESTS and _is_made_hex(old, new)
+        return not _may_be_digests(old, new) and _is_made_hex(old, new)
     if _ULID.fullmatch(old) and _ULID.fullmatch(new):
         return True
     return _is_random_mix(old, new)
+
+
+def _may_be_digests(old: str, new: str) -> bool:
+    if len(old) == _UUID_DIGITS:
+        return not (_UUID_HEX.fullmatch(old) and _UUID_HEX.fullmatch(new))
+    return len(old) in DIGESTS
 
 
 def _is_made_hex(old: str, new: str) -> bool:

@@ -75,7 +75,8 @@ class Child:
         if is_childless():
             return []  # Every line of descent begins with a child of ours. This is the quick way.
         found = [pid for pid in descendants_of(os.getpid()) if pid not in self._strangers]
-        return [(pid, arguments_of(pid)) for pid in found]
+        # One without arguments is on its way out: it has given its memory back already.
+        return [(pid, words) for pid in found if (words := arguments_of(pid))]
 
     def close(self) -> None:
         """Give the signals back, adopt no more, close what is open. The command may go on."""

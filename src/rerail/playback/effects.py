@@ -31,22 +31,32 @@ Span = tuple[Copy, Tree, Tree]
 
 
 class Effects:
-    """The changes that the children of a recording made, for the copies of its replay."""
+    """The changes that the children of a recording made, for the copies of its replay.
 
-    def __init__(self, tape: Tape, copies: Sequence[Copy]) -> None:
+    Without copies, in the folder itself (`in_place`), none is made: whoever has one to make runs.
+    """
+
+    def __init__(
+        self, tape: Tape, copies: Sequence[Copy] = (), *, in_place: Path | None = None
+    ) -> None:
         events = list(tape.events())
         self._kept = Kept(tape, events)
+        self._in_place = in_place is not None
         self._ended = {event.process_id: event.seq for event in events
                        if isinstance(event, ProcessEnded)}  # fmt: skip
         self._asked = {event.exchange_id: event.seq for event in events
                        if isinstance(event, HttpRequest)}  # fmt: skip
-        self._copies = copies
+        self._copies = copies if in_place is None else self._folders(tape.run.cwd, in_place)
         self._trees: dict[int, Tree] = {}
 
     def otherwise(self, child: RecordedChild) -> str:
         """Why what a child said then need not be what it would say now, or nothing."""
         try:
             for copy, before, after in self._spans(child):
+                if self._in_place:
+                    if wanted := self._to_change(copy, before, after):
+                        return f"it changed {os.fsdecode(min(wanted))}, and this is no copy"
+                    continue
                 path = self._differing(copy, before, after)
                 if path is not None:
                     return f"{os.fsdecode(path)} is otherwise than when it was recorded"
@@ -58,12 +68,19 @@ class Effects:
 
     def make(self, child: RecordedChild) -> None:
         """Make the change that a child made, where it is not there already."""
+        if self._in_place:
+            return
         with suppress(OSError, NotOnTape, TapeAltered):
             for copy, before, after in self._spans(child):
                 wanted = self._to_change(copy, before, after)
                 if wanted:
                     target = _with(before, after, wanted)
                     apply(before, target, copy.place, self._kept.by_digest)
+
+    def _folders(self, recorded: str, here: Path) -> list[Copy]:
+        names = dict.fromkeys(event.folder for event in self._kept.all)
+        places = {name: here if name == recorded else Path(name) for name in names}
+        return [Copy(Path(name), place, (), ()) for name, place in places.items()]
 
     # Which snapshots.
 

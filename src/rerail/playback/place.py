@@ -14,6 +14,7 @@ from rerail.launch.run_folder import CHANNEL, place_for_run
 from rerail.playback.report import WorkspaceUsed
 from rerail.playback.scratch import Scratch
 from rerail.sandbox.choose import Sandbox
+from rerail.sandbox.mounted import mounted_inside
 from rerail.sandbox.view import Bind, passing_folders
 from rerail.tape.reader import Tape
 from rerail.workspace.seen import Seen
@@ -61,6 +62,24 @@ class Place:
     def folders(self) -> list[Seen]:
         """The copies, to be snapshotted; where there are none, nothing is."""
         return self.scratch.seen(placed=self.is_placed) if self.scratch else []
+
+    def reached(self) -> list[str]:
+        """What the command may write for real though it works in a copy, as the report says it."""
+        if self.sandbox is None or self.scratch is None:
+            return []
+        private = self.sandbox.view.private
+        if self.is_placed:
+            found = mounted_inside(private)
+            return [
+                f"what was written in {folder} was written for real: {inside} is mounted in it"
+                for folder, inside in found.items()
+            ]
+        return [
+            f"what named {copy.recorded} by its path may have written in it: it is in {folder}"
+            for copy in self.scratch.copies
+            for folder in private
+            if copy.recorded.is_relative_to(folder)
+        ]
 
     def used(self) -> WorkspaceUsed:
         """What the report says of it, once the command has ended."""

@@ -4,6 +4,7 @@ It is what was recorded at the start, with the files on top that are otherwise n
 write in it as it likes; the folder itself is only read. Starts nothing.
 """
 
+import fcntl
 import os
 import shutil
 import stat
@@ -27,6 +28,8 @@ from rerail.workspace.seen import Seen
 _OWN: Final = OWN.encode()
 _NOT_SHOWN: Final = MADE_AGAIN.encode()
 _LIKENESS: Final = 0.5
+_PREFIX: Final = "rerail-copy-"
+_LOCK: Final = "lock"
 
 
 @dataclass(slots=True)
@@ -53,8 +56,9 @@ class Copy:
 class Scratch:
     """All copies of one replay. Use it in a `with` block: they are removed at its end."""
 
-    def __init__(self, base: Path, copies: list[Copy]) -> None:
+    def __init__(self, base: Path, lock: int, copies: list[Copy]) -> None:
         self._base = base
+        self._lock = lock
         self.copies = copies
 
     @classmethod
@@ -66,9 +70,11 @@ class Scratch:
         kept = Kept(tape)
         if not kept.all:
             return None
-        base = Path(tempfile.mkdtemp(prefix="rerail-"))
+        base = Path(tempfile.mkdtemp(prefix=_PREFIX))
         with ExitStack() as where_it_fails:
             where_it_fails.callback(remove_folder, base)
+            lock = _lock(base / _LOCK)
+            where_it_fails.callback(os.close, lock)
             folders = dict.fromkeys(event.folder for event in kept.all)
             copies = [
                 _copied(kept, folder, base / str(number)) for number, folder in enumerate(folders)
@@ -81,7 +87,7 @@ class Scratch:
             for copy in copies:
                 _show(copy)
             where_it_fails.pop_all()
-        return cls(base, copies)
+        return cls(base, lock, copies)
 
     def __enter__(self) -> Self:
         return self
@@ -90,9 +96,13 @@ class Scratch:
         self.close()
 
     def close(self) -> None:
-        """Remove what is left of the copies, as far as it can be."""
+        """Remove what is left of the copies, and of those of replays that were killed."""
         with suppress(OSError):
             remove_folder(self._base)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+        _remove_what_was_left(self._base.parent)
 
     @property
     def workspace(self) -> Copy:
@@ -154,6 +164,35 @@ class Scratch:
                 if not (self.workspace.place / name).stat().st_size:
                     (self.workspace.place / name).unlink()
         shutil.move(self.workspace.place, target)
+
+
+def _lock(path: Path) -> int:
+    """Held as long as we live: copies whose lock nobody holds were left by a killed replay."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    os.write(descriptor, b"\n")  # One that is empty is not held yet.
+    return descriptor
+
+
+def _remove_what_was_left(place: Path) -> None:
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and _is_left(entry):
+                with suppress(OSError):
+                    remove_folder(Path(entry.path))
+
+
+def _is_left(entry: "os.DirEntry[str]") -> bool:
+    with suppress(OSError):
+        ours = entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+        if ours and entry.is_dir(follow_symlinks=False):
+            lock = os.open(f"{entry.path}/{_LOCK}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return os.fstat(lock).st_size > 0
+            finally:
+                os.close(lock)
+    return False
 
 
 def _without(tree: Tree, paths: set[bytes]) -> Tree:
@@ -235,7 +274,7 @@ def _show(copy: Copy) -> None:
         here = copy.present is not None and _is_there(copy.present / entry.name, entry)
         if here and entry.content != _OWN:
             copy.shown.append(entry.name)
-        elif entry.content != _OWN and not entry.is_folder:
+        elif entry.content != _OWN and not entry.is_folder and not _has_no_content(entry):
             copy.empty.append(entry.name)
 
 
@@ -246,12 +285,18 @@ def _is_there(place: Path, entry: Entry) -> bool:
 
 
 def _stand_in(copy: Copy, entry: Entry) -> None:
-    """A folder stands there already, empty; for a socket nothing can stand in."""
+    """A folder stands there already, empty; a pipe or a socket of the same name leads to nobody."""
     place = copy.place / entry.name
-    if stat.S_ISREG(entry.mode):
-        with suppress(OSError), _times_kept(place.parent):
+    with suppress(OSError), _times_kept(place.parent):
+        if stat.S_ISREG(entry.mode):
             place.touch(exist_ok=False)
             copy.stand_ins.append(entry.name)
+        elif _has_no_content(entry):
+            os.mknod(place, stat.S_IFMT(entry.mode) | entry.mode & 0o777)
+
+
+def _has_no_content(entry: Entry) -> bool:
+    return stat.S_ISFIFO(entry.mode) or stat.S_ISSOCK(entry.mode)
 
 
 def _replace_by_link(stand_in: Path, target: Path) -> None:

@@ -201,6 +201,11 @@ class _Replaying:
         kept = {**self._tape.run.environment, **settings.changed}
         return machine_facts(self._cwd, {**settings.environment, **kept})
 
+    def _effects(self) -> Effects:
+        if self._place.scratch is not None:
+            return Effects(self._tape, self._place.scratch.copies)
+        return Effects(self._tape, in_place=self._cwd)
+
     def _prepare_children(self, playhead: Playhead) -> None:
         cast = Cast(self._player.script)
         self._children = Children(
@@ -210,7 +215,7 @@ class _Replaying:
             lambda: playhead.folder.page.turn,
             lambda: bool(playhead.folder.page.flags & REAL_CLOCK),
             self._record.child if self._record else None,
-            Effects(self._tape, self._place.scratch.copies) if self._place.scratch else None,
+            self._effects(),
         )
         self._channel = RunChannel(playhead.folder.channel)
         playhead.moved = self._children.moved
@@ -239,6 +244,7 @@ class _Replaying:
             f"pid {pid} ({' '.join(self._redactor.arguments(argv))[:200]}) went on after the end"
             for pid, argv in left
         ]
+        notes += self._place.reached()
         if self._playhead is not None:
             notes += self._playhead.missed(self._record.probe_wrote if self._record else None)
         if self._record is not None:

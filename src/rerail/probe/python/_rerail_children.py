@@ -63,6 +63,7 @@ class _Streams:
         self.sent = []  # type: List[int]
         self.ours = []  # type: List[int]
         self.theirs = []  # type: List[int]
+        self.given = []  # type: List[int]
         self.starts = {}  # type: Dict[str, int]
 
     def send(self, name: str, descriptor: int) -> None:
@@ -90,6 +91,7 @@ class _Streams:
         self.send("stdin.target", theirs)
         if write != -1:
             self.theirs.append(read)
+            self.given.append(ours)
         return ours
 
     def output(self, name: str, read: int, write: int) -> int:
@@ -106,6 +108,7 @@ class _Streams:
         self.send(name + ".target", write)
         if read != -1:
             self.theirs.append(write)
+            self.given.append(ours)
         return ours
 
     def put_between(self, given: List[Any]) -> None:
@@ -118,13 +121,18 @@ class _Streams:
         else:
             given[_STDERR[1]] = self.output("stderr", given[_STDERR[0]], err)
 
-    def close(self, *, also_theirs: bool) -> None:
-        for descriptor in self.ours + (self.theirs if also_theirs else []):
+    def close(self, *, library_did: bool) -> None:
+        """`library_did`: it has closed what it was given, and not what it would have been given.
+
+        None is closed twice: by then its number may be that of another thread's file.
+        """
+        ours = [descriptor for descriptor in self.ours if descriptor not in self.given]
+        for descriptor in ours + (self.theirs if library_did else self.given):
             try:
                 os.close(descriptor)
             except OSError:
                 pass
-        self.ours, self.theirs = [], []
+        self.ours, self.theirs, self.given = [], [], []
 
 
 def _kind(descriptor: int) -> str:
@@ -362,10 +370,10 @@ def _hook_popen(module: Any) -> None:
         try:
             result = execute(self, *given)
         except BaseException as failure:
-            child.streams.close(also_theirs=self._closed_child_pipe_fds)
+            child.streams.close(library_did=self._closed_child_pipe_fds)
             child.failed(failure)
             raise
-        child.streams.close(also_theirs=True)
+        child.streams.close(library_did=True)
         child.started(self.pid)
         return result
 
@@ -389,12 +397,12 @@ def _announced(given: List[Any]) -> "Optional[_Child]":
         streams.put_between(given)
         child = _Child(words, given[_CWD], shell, streams)
     except Exception as failure:
-        streams.close(also_theirs=False)
+        streams.close(library_did=False)
         given[:] = before
         _missing(failure)
         return None
     if child.plain:
-        streams.close(also_theirs=False)
+        streams.close(library_did=False)
         given[:] = before
     given[_ENV] = child.environment(given[_ENV])
     if child.plain:
@@ -458,12 +466,12 @@ def _hook_system() -> None:
             words = [os.fsdecode(command)]
             child = _Child(words, None, True, streams)
         except Exception as failure:
-            streams.close(also_theirs=False)
+            streams.close(library_did=False)
             _missing(failure)
             return native(command)
         line = command
         if child.plain:
-            streams.close(also_theirs=False)
+            streams.close(library_did=False)
         elif child.stands_in:
             os.set_inheritable(child.control, True)
             os.set_inheritable(child.ready, True)
@@ -482,7 +490,7 @@ def _hook_system() -> None:
                     os.environ.pop(name, None)
                 else:
                     os.environ[name] = value
-            streams.close(also_theirs=False)
+            streams.close(library_did=False)
         ended = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
         _tell_end(pid, ended)
         return status
