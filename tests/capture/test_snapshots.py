@@ -11,6 +11,7 @@ import pytest
 from rerail.capture import snapshots
 from rerail.clock import file_time_ns
 from rerail.errors import TapeWriteFailed
+from rerail.tape.records import SnapshotReason
 from rerail.workspace.pack import Packer
 from tests.capture.conftest import SECRET, Watched
 
@@ -37,6 +38,30 @@ def test_the_start_the_steps_the_children_and_the_end(watch: Watch) -> None:
     assert (child.files, child.size) == (2, 9)
     assert run.trees[-1] == {".": "folder", "a": "file", "c": "file"}
     assert start.folder == str(run.folder)
+
+
+def test_steps_that_wait_behind_each_other_are_read_once_and_told_each(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched, begun = watch(), threading.Event()
+    read, reads = snapshots._Watched.read, []
+
+    def slow(self: snapshots._Watched, why: SnapshotReason) -> None:
+        reads.append(why)
+        assert begun.wait(10)
+        read(self, why)
+
+    monkeypatch.setattr(snapshots._Watched, "read", slow)
+    watched.start()
+    asked = [watched.workspace.snapshot("step", exchange_id=number) for number in (1, 2, 3)]
+    begun.set()
+    assert all(one.wait(10) for one in asked)
+    watched.finish()
+    assert [(event.why, event.exchange_id) for event in watched.snapshots] == [
+        ("start", 0), ("step", 1), ("step", 2), ("step", 3), ("end", 0),
+    ]  # fmt: skip
+    assert reads == ["start", "step", "end"]
+    assert len({event.tree for event in watched.snapshots}) == 1
 
 
 def test_an_unchanged_folder_has_the_same_tree(watch: Watch) -> None:

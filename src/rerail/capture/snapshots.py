@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rerail.capture.folders import Folders
 from rerail.clock import file_time_ns, thread_ns
@@ -84,6 +84,7 @@ class Workspace:
         self._recorder = recorder
         self._folders = folders
         self._asked: SimpleQueue[Snapshot | None] = SimpleQueue()
+        self._next: Snapshot | None = None
         self._began = 0
         self._slow = 0
         self._too_slow = False
@@ -116,21 +117,21 @@ class Workspace:
 
     def _run(self) -> None:
         watched: list[_Watched] | None = None
-        while (asked := self._asked.get()) is not None:
-            if asked.why == "child" and not self._asked.empty():
-                asked.done()  # the one behind it sees what this one would
-                continue
+        while group := self._group():
+            why = group[0].why
             try:
                 watched = self._watched() if watched is None else watched
                 before = thread_ns()
                 for folder in watched:
-                    folder.read(asked.why)
-                asked.done()
-                if asked.why == "step":
+                    folder.read(why)
+                for asked in group:
+                    asked.done()
+                if why == "step":
                     self._took(thread_ns() - before)
                 for folder in watched:
-                    folder.write(asked)
-                if watched and asked.why == "start":
+                    for asked in group:
+                        folder.write(asked)
+                if watched and why == "start":
                     watched[0].packer.next_versions()
             except TapeWriteFailed:
                 watched = []  # the recorder knows, and says so
@@ -140,7 +141,30 @@ class Workspace:
                     "snapshots have ended", f"{type(error).__name__}: {error}", 0
                 )
             finally:
-                asked.done()
+                for asked in group:
+                    asked.done()
+
+    def _group(self) -> list[Snapshot]:
+        """What is asked for next; none at the end.
+
+        Steps that wait behind each other are one: reading once after the last was asked is as good.
+        """
+        group: list[Snapshot] = []
+        while not group or not self._asked.empty() or self._next is not None:
+            asked, self._next = self._next or self._asked.get(), None
+            if asked is None:
+                self._asked.put(None)  # it ends the next group, too
+                break
+            if asked.why == "child" and not self._asked.empty():
+                asked.done()  # the one behind it sees what this one would
+            elif not group or asked.why == group[0].why == "step":
+                group.append(asked)
+                if asked.why != "step":
+                    break
+            else:
+                self._next = asked
+                break
+        return group
 
     def _took(self, nanoseconds: int) -> None:
         """A folder that takes too long each time is read at its end again, and not before."""
@@ -189,13 +213,18 @@ class _Watched:
         self._with_the_tape = {path.rpartition(b"/")[0] for path in own}
         self._began = began
         self._tree: Tree = ()
+        self._scanned: Tree | None = None
+        self._as_before: dict[str, Any] = {}
         self._found: tuple[Scan, bool] | None = None
         self._gone = False
 
     def read(self, why: "SnapshotReason") -> None:
         """Read the folder, and put on the tape the contents that are new in it."""
         try:
-            self._found = self._first() if why == "start" else self._steady()
+            scan, steady = self._first() if why == "start" else self._steady()
+            if scan.tree == self._scanned:
+                scan = replace(scan, tree=self._scanned)
+            self._found = scan, steady
         except OSError as error:
             self._found = None
             self._cannot_be_read(error)
@@ -223,20 +252,11 @@ class _Watched:
     def write(self, asked: Snapshot) -> None:
         """Put on the tape what was read."""
         from rerail.tape.records import WorkspaceSnapshot
-        from rerail.workspace.changes import changes, held
 
         if self._found is None:
             return
         scan, steady = self._found
-        tree = scan.tree
-        kept = self.packer.tree(tree)
-        if kept is None:
-            tree = self._without_secret_names(tree)
-            kept = self.packer.tree(tree)
-            assert kept is not None
-        found = changes(held(self._tree), held(tree))
-        files = [entry for entry in tree if entry.kind == "file"]
-        left = [entry for entry in tree if entry.kind == _LEFT]
+        fields = self._as_before if scan.tree is self._scanned else self._fields(scan.tree)
         late = sorted(scan.late) if asked.why == "start" else []
 
         def make(at: int, wall: int) -> "WorkspaceSnapshot":
@@ -244,25 +264,43 @@ class _Watched:
                 at=at,
                 wall=wall,
                 folder=self._seen.path,
-                tree=kept[0],
-                tree_size=kept[1],
                 why=asked.why,
                 exchange_id=asked.exchange_id,
                 process_id=asked.process_id,
                 also=self._seen.also,
-                files=len(files),
-                size=sum(entry.size for entry in files),
-                added=len(found.added),
-                changed=len(found.changed),
-                removed=len(found.removed),
-                left_out=len(left),
-                not_captured=_newly_left_out(self._tree, tree),
                 late=[os.fsdecode(path) or "." for path in late[:_NAMES]],
                 inconsistent=asked.overdue or not steady,
+                **fields,
             )
 
         self._recorder.emit(make)
-        self._tree = tree
+
+    def _fields(self, scanned: "Tree") -> dict[str, Any]:
+        """What an event says of a tree, which is put on the tape, beside the one before it."""
+        from rerail.workspace.changes import changes, held
+
+        tree, kept = scanned, self.packer.tree(scanned)
+        if kept is None:
+            tree = self._without_secret_names(tree)
+            kept = self.packer.tree(tree)
+            assert kept is not None
+        found = changes(held(self._tree), held(tree))
+        files = [entry for entry in tree if entry.kind == "file"]
+        same: dict[str, Any] = {
+            "tree": kept[0],
+            "tree_size": kept[1],
+            "files": len(files),
+            "size": sum(entry.size for entry in files),
+            "left_out": sum(entry.kind == _LEFT for entry in tree),
+        }
+        new = {
+            "added": len(found.added),
+            "changed": len(found.changed),
+            "removed": len(found.removed),
+            "not_captured": _newly_left_out(self._tree, tree),
+        }
+        self._tree, self._scanned, self._as_before = tree, scanned, same
+        return same | new
 
     def _without_secret_names(self, tree: "Tree") -> "Tree":
         """What cannot be named on the tape is left out whole, with what is in it."""
