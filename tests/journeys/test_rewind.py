@@ -71,6 +71,10 @@ def test_a_failed_run_is_rewound_and_ends_well(rail: Rail, sdk: str, model: Simu
     _check_every_request_has_the_hint_at_its_place(sdk, live)
     fork = rail.folder / "run.s3.tape"
     _check_the_fork_names_its_parent_and_keeps_both_requests(rail, fork, recorded.tape, live)
+    steps = json.loads(rail.run(*rail.rerail("steps", "--json", str(fork))).output)["turns"]
+    put_in = ["".join(part["content"] for m in turn["put_in"] for part in m["parts"])
+              for turn in steps]  # fmt: skip
+    assert put_in == ["", "", *[HINT] * len(live)]
     rail.stop_origins()
     replayed = rail.replay(fork)
     assert replayed.green, replayed.said

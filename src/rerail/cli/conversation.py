@@ -37,6 +37,9 @@ def print_turn(turn: Turn, *, whole: bool) -> None:
         _print("", "(the request cannot be read as its API says)", whole=whole)
     for message in turn.new:
         _print_parts(message, whole=whole)
+    for message in turn.put_in:
+        for part in message.parts:
+            _print("put in", _words(message.role, part)[1], whole=whole)
     said = turn.completion
     if said is not None and said.message is not None:
         _print_parts(said.message, whole=whole)
@@ -135,6 +138,7 @@ def turn_values(turn: Turn) -> dict[str, Any]:
         "tools": list(prompt.tools) if prompt else None,
         "continues": prompt.continues if prompt else None,
         "new_messages": list(_messages(turn.new)),
+        "put_in": list(_messages(turn.put_in)),
         "message": next(_messages([said.message]), None) if said and said.message else None,
         "finish_reason": said.finish_reason if said else None,
         "usage": asdict(said.usage) if said else None,

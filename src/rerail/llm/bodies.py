@@ -33,8 +33,23 @@ def read_bodies(
         return decode_part(content, _header(head, b"content-encoding")).content
 
     kind = _header(replied, b"content-type")
-    messages = dict(_messages(tape, exchange, damaged))
-    return Bodies(read("agent", asked), read("origin", replied), kind, messages)
+    return Bodies(
+        read("agent", asked),
+        read("origin", replied),
+        kind,
+        _sent(tape, exchange, damaged),
+        dict(_messages(tape, exchange, damaged)),
+    )
+
+
+def _sent(tape: Tape, exchange: Exchange, damaged: Callable[[RerailError], object]) -> bytes | None:
+    if exchange.edited is None:
+        return None
+    try:
+        return _beginning(tape.blob_stream(exchange.edited.content))
+    except RerailError as error:
+        damaged(error)
+        return None
 
 
 def _messages(

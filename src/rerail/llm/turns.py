@@ -27,7 +27,8 @@ class Turn:
     `exchange_id` is that of its last attempt. `asked_at` is when the request was complete, in
     nanoseconds since the run began; `took_ns` the time to the reply's end, None where there was
     none. `new` is what the request holds beyond the earlier request most like it, the model's own
-    words left out. `prompt` and `completion` are None where they cannot be told.
+    words left out; `put_in` is what the origin was sent besides, such as a hint. `prompt` and
+    `completion` are None where they cannot be told.
     """
 
     step: int
@@ -39,18 +40,21 @@ class Turn:
     prompt: Prompt | None
     completion: Completion | None
     new: tuple[Message, ...] = ()
+    put_in: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Bodies:
     """What is on a tape of an exchange, content codings undone; None where it cannot be had.
 
-    `messages` gives those of a WebSocket by their events, in order.
+    `messages` gives those of a WebSocket by their events, in order. `sent` is the request as the
+    origin was sent it, where that was not the agent's.
     """
 
     request: bytes | None
     reply: bytes | None
     reply_type: str = ""
+    sent: bytes | None = None
     messages: Mapping[int, bytes] = field(default_factory=dict)
 
 
@@ -106,7 +110,15 @@ def _turn(
         prompt,
         completion,
         tuple(_new(prompt.messages, said)) if prompt else (),
+        _put_in(api, prompt, found.sent),
     )
+
+
+def _put_in(api: str, prompt: Prompt | None, sent: bytes | None) -> tuple[Message, ...]:
+    changed = prompt_of(api, sent) if sent is not None else None
+    if prompt is None or changed is None:
+        return ()
+    return tuple(_new(changed.messages, [_parts(prompt.messages)]))
 
 
 def _turn_in_session(

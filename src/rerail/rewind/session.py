@@ -49,8 +49,13 @@ def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
     last = last_step(tape)
     step = settings.step or last
     if not 0 < step <= last:
-        there = f"it has steps s1 to s{last}" if last else "it holds no model call"
-        raise NotOnTape(f"there is no step s{settings.step} on this tape", hint=there)
+        if not last:
+            raise NotOnTape(
+                "there is no model call on this tape", hint="`rerail show TAPE` shows what it holds"
+            )
+        raise NotOnTape(
+            f"there is no step s{step} on this tape", hint=f"it has steps s1 to s{last}"
+        )
     hinting = Hinting(settings.hint) if settings.hint else None
     onward = Onward(step, hinting, settings.turns, tuple(settings.allowed))
     recording = _Recording(tape, settings, step)

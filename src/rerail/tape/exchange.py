@@ -12,6 +12,7 @@ from rerail.tape.records import (
     HttpReplyHead,
     HttpRequest,
     HttpRequestBody,
+    HttpRequestEdited,
     WsClosed,
     WsMessage,
     WsOpened,
@@ -23,7 +24,8 @@ class Exchange:
     """One exchange as far as it is on the tape.
 
     `request` is None only on a damaged tape. `reply` is the final head, `interim` the 1xx heads
-    before it. `request_body` is the request's body whichever event holds it. `unfinished` is what
+    before it. `request_body` is the request's body whichever event holds it; `edited` is set where
+    the origin was sent another one. `unfinished` is what
     had come of a body whose end was not recorded: the reply's, if the request was complete.
     """
 
@@ -37,6 +39,7 @@ class Exchange:
     failed: HttpFailed | None
     websocket: tuple[WsOpened | WsMessage | WsClosed, ...]
     unfinished: UnfinishedBody | None
+    edited: HttpRequestEdited | None = None
 
 
 def exchanges(tape: Tape) -> list[Exchange]:
@@ -67,6 +70,7 @@ class _Gathered:
     failed: HttpFailed | None = None
     websocket: list[WsOpened | WsMessage | WsClosed] = field(default_factory=list)
     unfinished: UnfinishedBody | None = None
+    edited: HttpRequestEdited | None = None
 
     def take(self, event: Event) -> None:
         match event:
@@ -75,6 +79,8 @@ class _Gathered:
                 self.request_body = event.body
             case HttpRequestBody():
                 self.request_body = event.body
+            case HttpRequestEdited():
+                self.edited = event
             case HttpReplyHead():
                 self.heads.append(event)
             case HttpReplyBody():
@@ -97,6 +103,7 @@ class _Gathered:
             failed=self.failed,
             websocket=tuple(self.websocket),
             unfinished=self.unfinished,
+            edited=self.edited,
         )
 
 
