@@ -35,6 +35,10 @@ STEP_NS: Final = 400_000_000
 SLOW_STEPS: Final = 3
 """So many in a row are too many; one may just have had much that was new."""
 
+GATHERED_SECONDS: Final = 0.003
+"""Where model calls come side by side, so long their steps are gathered: a model takes longer, and
+reading for each call would be felt."""
+
 _NAMES: Final = 1000
 _LEFT: Final = "left out"
 
@@ -85,6 +89,7 @@ class Workspace:
         self._folders = folders
         self._asked: SimpleQueue[Snapshot | None] = SimpleQueue()
         self._next: Snapshot | None = None
+        self._ending = threading.Event()
         self._began = 0
         self._slow = 0
         self._too_slow = False
@@ -109,6 +114,7 @@ class Workspace:
 
     def close(self) -> None:
         """Take the last snapshot and wait for it."""
+        self._ending.set()
         self.snapshot("end")
         self._asked.put(None)
         self._thread.join()
@@ -161,6 +167,8 @@ class Workspace:
                 group.append(asked)
                 if asked.why != "step":
                     break
+                if len(group) == 2:
+                    self._ending.wait(GATHERED_SECONDS)
             else:
                 self._next = asked
                 break

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
+from mmap import mmap
 from pathlib import Path
 from typing import Final, Literal, Self
 
@@ -83,7 +84,9 @@ class RunFolder:
         self._count = 0
         self._turns: dict[int, int] = {}
         self._logs: dict[int, _Log] = {}
-        os.ftruncate(self._page, PAGE_SIZE)
+        # Written, not only made that long: on a full disk this fails, and no access to it later.
+        os.pwrite(self._page, bytes(PAGE_SIZE), 0)
+        self._shown = mmap(self._page, PAGE_SIZE)
         self.publish()
 
     @classmethod
@@ -108,19 +111,19 @@ class RunFolder:
         """A model call came from this process, or from nobody known (0)."""
         turns = self._turns[process_id] = self._turns.get(process_id, 0) + 1
         if process_id < SLOTS:
-            os.pwrite(self._page, turns.to_bytes(8, "little"), HEAD_SIZE + 8 * process_id)
+            place = HEAD_SIZE + 8 * process_id
+            self._shown[place : place + 8] = turns.to_bytes(8, "little")
         self.page.turn += 1
         self.publish()
 
     def publish(self) -> None:
         """Show the page as it is now. Its counter is odd while the rest is being written."""
-        page = self.page
+        page, shown = self.page, self._shown
         self._count += 2
-        os.pwrite(self._page, (self._count - 1).to_bytes(8, "little"), 8)
+        shown[8:16] = (self._count - 1).to_bytes(8, "little")
         fields = (page.turn, page.wall_base, page.mono_base, page.wall_limit, page.flags)
-        shown = _PAGE.pack(PAGE_VERSION, self._count - 1, *fields)
-        os.pwrite(self._page, shown, 0)
-        os.pwrite(self._page, self._count.to_bytes(8, "little"), 8)
+        _PAGE.pack_into(shown, 0, PAGE_VERSION, self._count - 1, *fields)
+        shown[8:16] = self._count.to_bytes(8, "little")
 
     def give_back(self, logs: Mapping[str, bytes]) -> None:
         """Before a replay: the recorded log of each process, by its key and number there."""
@@ -143,6 +146,7 @@ class RunFolder:
     def remove(self) -> None:
         """Take the folder away. A probe that goes on finds nothing, and is silent."""
         if self._page >= 0:
+            self._shown.close()
             os.close(self._page)
             self._page = -1
         for log in self._logs.values():
