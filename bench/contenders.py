@@ -100,8 +100,7 @@ class Rerail(Contender):
         if mode == "replaying":
             return [program, "replay", str(tape), "--", *command]
         tape.unlink(missing_ok=True)
-        # As the peer: traffic alone. What snapshots of the folder cost is measured in `workspace`.
-        return [program, "record", "--no-workspace", "-o", str(tape), "--", *command]
+        return [program, "record", "-o", str(tape), "--", *command]
 
     def run(self, command: list[str], mode: Mode, key: str) -> Findings:
         # The shell's process becomes the recorder: so the client is told whom to watch.

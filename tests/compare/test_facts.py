@@ -7,7 +7,7 @@ import pytest
 from rerail.compare.facts import EXPLAINED, KINDS, Facts
 
 HERE = {
-    "cwd": "/home/alice/work/shop", "home": "/home/alice", "user": "alice", "host": "build-7",
+    "cwd": "/home/alice/code/shop", "home": "/home/alice", "user": "alice", "host": "build-7",
     "kernel": "6.1.0-28-amd64", "system": "Linux", "machine": "x86_64", "date": "2026-11-29",
     "timezone": "CET+0100", "timezone_name": "Europe/Berlin",
     "git_head": "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678", "git_branch": "feature/shop",
@@ -37,8 +37,8 @@ def test_every_kind_of_fact_has_its_rule_and_reason() -> None:
 @pytest.mark.parametrize(
     ("recorded", "now"),
     [
-        ("-home-alice-work-shop", "-srv-bob-shop"),
-        ("%2Fhome%2Falice%2Fwork%2Fshop", "%2Fsrv%2Fbob%2Fshop"),
+        ("-home-alice-code-shop", "-srv-bob-shop"),
+        ("%2Fhome%2Falice%2Fcode%2Fshop", "%2Fsrv%2Fbob%2Fshop"),
         ("2026/11/29", "2027/01/05"),
         ("20261129", "20270105"),
         ("11/29/2026", "1/5/2027"),
@@ -74,8 +74,8 @@ def test_another_spelling_is_another_text() -> None:
 
 
 def test_the_longest_fact_at_a_place_is_meant() -> None:
-    text = "in /home/alice/work/shop/src, not /home/alice/x"
-    assert spots(text) == ["/home/alice/work/shop", "/home/alice"]
+    text = "in /home/alice/code/shop/src, not /home/alice/x"
+    assert spots(text) == ["/home/alice/code/shop", "/home/alice"]
 
 
 @pytest.mark.parametrize(

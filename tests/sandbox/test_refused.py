@@ -146,9 +146,9 @@ for n in 1 2 3; do { echo new > ~/new; } 2> /dev/null && exit 1; done
 { echo more >> ~/kept; } 2> /dev/null && exit 1
 rm -f ~/kept 2> /dev/null && exit 1
 mkdir ~/folder 2> /dev/null && exit 1
-mkdir -p ~/work
+mkdir -p ~/attic
 ln -s x ~/link 2> /dev/null && exit 1
-mv ~/work/../kept ~/moved 2> /dev/null && exit 1
+mv ~/attic/../kept ~/moved 2> /dev/null && exit 1
 exit 0
 """
     found = home.tries("sh", "-c", script)
