@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import zstandard
 
-from rerail.cli import evidence
 from rerail.tape import records
 from rerail.testing.tapes import CHAT, Recording
 
@@ -579,7 +578,7 @@ def test_binary_is_an_excerpt_in_hexadecimal(simple_tape: Path, rerail: Rerail) 
 def test_a_large_body_is_read_only_at_its_beginning(
     make_tape: MakeTape, rerail: Rerail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence, "LOOKED_INTO", 10)
+    monkeypatch.setattr("rerail.llm.bodies.LOOKED_INTO", 10)
     monkeypatch.setattr("rerail.cli.content.LOOKED_INTO", 10)
     tape = make_tape()
     tape.request(1)

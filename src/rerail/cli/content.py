@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any, Final
 
-from rerail.cli.evidence import LOOKED_INTO, Content
+from rerail.cli.evidence import Content
 from rerail.cli.facts import digest_text, text_or_base64
 from rerail.cli.texts import block, duration, for_person, grouped, is_safe, one_line, quantity
 from rerail.compare.body import form_of, parameter
 from rerail.compare.values import Unreadable, json_text, read_json
+from rerail.llm.bodies import LOOKED_INTO
 from rerail.wire.coding import Decoded, decode_part
 from rerail.wire.sse import ServerSentEvent
 from rerail.wire.sse import events as sse_events

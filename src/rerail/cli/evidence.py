@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 from rerail.cli.facts import chunks_of
 from rerail.errors import NotOnTape, TapeAltered
+from rerail.llm.bodies import beginning
 from rerail.tape.chunks import Chunk
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape, UnfinishedBody
@@ -24,9 +24,6 @@ from rerail.tape.records import (
     WsMessage,
 )
 from rerail.wire.http1 import Head, parse_head
-
-LOOKED_INTO: Final = 8 << 20
-"""Bytes of a body that are read to show it: the rest of a larger one stays on the tape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +49,7 @@ class Content:
 
     def beginning(self) -> bytes:
         """The first bytes, as many as are looked into: of most bodies all, the digest checked."""
-        parts: list[bytes] = []
-        room = LOOKED_INTO
-        for piece in self.stream():
-            parts.append(piece[:room])
-            room -= len(piece)
-            if room < 0:
-                break
-        return b"".join(parts)
+        return beginning(self.stream())
 
 
 def of_request(tape: Tape, exchange: Exchange) -> Content | None:

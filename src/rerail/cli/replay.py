@@ -149,7 +149,7 @@ def replay(
         on_divergence=on_divergence,
         pace=Pace.parse(pace),
         hold=_hold(pause_at) if pause_at is not None else None,
-        live=_live_origins(environment, resolved) if on_divergence == "live" else None,
+        live=live_origins(environment, resolved) if on_divergence == "live" else None,
         choose=choose_sandbox,
         trusted=trusted,
         files=files,
@@ -196,7 +196,7 @@ def _hold(number: str) -> "Hold":
     return Hold(int(digits), lambda text: click.echo(f"rerail: {text}", err=True))
 
 
-def _live_origins(environment: Mapping[str, str], resolved: tuple[str, ...]) -> "LiveCalls":
+def live_origins(environment: Mapping[str, str], resolved: tuple[str, ...]) -> "LiveCalls":
     from rerail.playback.live import LiveOrigins
 
     return LiveOrigins(reach(environment, overrides=resolve_map(resolved)))

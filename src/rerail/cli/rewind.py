@@ -12,8 +12,6 @@ from rerail.cli.options import (
     TakesCommand,
     files_option,
     kept_variables,
-    reach,
-    resolve_map,
 )
 from rerail.errors import UsageProblem
 
@@ -111,8 +109,7 @@ def rewind(
     go to the real service; nothing else does, unless --allow names it. The exit status is 0 where
     the command then ended well, else 1; 2 where it could not start.
     """
-    from rerail.cli.replay import output_kept
-    from rerail.playback.live import LiveOrigins
+    from rerail.cli.replay import live_origins, output_kept
     from rerail.playback.session import ReplaySettings
     from rerail.rewind.onward import Allowed
     from rerail.rewind.session import RewindSettings
@@ -129,7 +126,7 @@ def rewind(
             command=context.meta[COMMAND],
             changed=kept_variables(names, environment),
             ignore=ignored,
-            live=LiveOrigins(reach(environment, overrides=resolve_map(resolved))),
+            live=live_origins(environment, resolved),
             choose=choose_sandbox,
             files=files,
             trusted=trusted,

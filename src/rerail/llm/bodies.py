@@ -46,7 +46,7 @@ def _sent(tape: Tape, exchange: Exchange, damaged: Callable[[RerailError], objec
     if exchange.edited is None:
         return None
     try:
-        return _beginning(tape.blob_stream(exchange.edited.content))
+        return beginning(tape.blob_stream(exchange.edited.content))
     except RerailError as error:
         damaged(error)
         return None
@@ -58,7 +58,7 @@ def _messages(
     for event in exchange.websocket:
         if isinstance(event, WsMessage) and event.opcode == "text":
             try:
-                yield event.seq, _beginning(tape.blob_stream(event.content))
+                yield event.seq, beginning(tape.blob_stream(event.content))
             except RerailError as error:
                 damaged(error)
 
@@ -69,12 +69,13 @@ def _content(tape: Tape, exchange: Exchange, side: Side) -> bytes | None:
     else:
         body = exchange.reply_body.body if exchange.reply_body else None
     if body is not None:
-        return _beginning(tape.blob_stream(body.digest))
+        return beginning(tape.blob_stream(body.digest))
     half = exchange.unfinished
     return half.content()[:LOOKED_INTO] if half is not None and half.side == side else None
 
 
-def _beginning(pieces: Iterator[bytes]) -> bytes:
+def beginning(pieces: Iterator[bytes]) -> bytes:
+    """The first bytes of a content, as many as are looked into: of most all."""
     parts: list[bytes] = []
     room = LOOKED_INTO
     for piece in pieces:

@@ -3,6 +3,7 @@
 Knows neither how it is started nor how it is given back: `stand_in` and `planned` do.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -67,7 +68,7 @@ class Company(Protocol):
         """Arguments, free of credentials."""
 
 
-class Part:
+class Part(ABC):
     """What all children have in common. `told` is what it has been told, `told_all` that is all."""
 
     def __init__(
@@ -85,22 +86,22 @@ class Part:
 
     # What a kind of child does in its own way.
 
+    @abstractmethod
     def begin(self) -> dict[str, Any]:
         """Find out who it is; gives what its probe is to do."""
-        raise NotImplementedError
 
+    @abstractmethod
     def waited_for(self, status: int) -> None:
         """The command knows how it ended."""
-        raise NotImplementedError
 
+    @abstractmethod
     def failed(self, why: str) -> None:
         """It could not be started."""
-        raise NotImplementedError
 
-    def stir(self) -> None:
+    def stir(self) -> None:  # noqa: B027 - who has a plan waits for nothing
         """Something that it may wait for has come."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - who has a plan holds nothing open
         """The command is over."""
 
     # Who it is.
