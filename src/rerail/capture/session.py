@@ -119,7 +119,7 @@ class _Recording:
             where_it_fails.pop_all()
         self._recorder = self._keeping.recorder
         self._turns = Turns(self._recorder, self._folder)
-        self._recorder.posted, self._recorder.said = self._turns.posted, self._turns.said
+        self._recorder.asked = self._turns.begins
         self._unwatched = why_not(settings.environment, settings.watch)
         self._passed = PassedBy(self._recorder)
         self._lookout: Lookout | None = None

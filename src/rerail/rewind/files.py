@@ -27,7 +27,7 @@ def _tree_at(step: int, tape: Tape) -> Tree | None:
     asking = {number for number, one in steps(exchanges(tape)).items() if one.step == step}
     try:
         kept = Kept(tape)
-        found = [event for event in kept.workspace if event.exchange_id in asking]
+        found = [event for event in kept.workspace if asking.intersection(event.exchanges)]
         return kept.tree(found[0]) if found else None
     except (TapeAltered, NotOnTape):
         return None
