@@ -87,16 +87,15 @@ class Recorder:
                 self._log(record.event)
             return self.writer.append(record, urgent=urgent)
 
-    def step(self, exchange_id: int, route: Route, *, looked_at: bool = True) -> None:
-        """The request of a model call is there: a turn of its process begins.
+    def step(self, exchange_id: int, connection_id: int) -> None:
+        """A model is asked: the workspace is looked at before the reply goes on."""
+        if self.workspace is not None:
+            self._reading[connection_id] = self.workspace.snapshot("step", exchange_id=exchange_id)
 
-        Where the workspace is to be `looked_at`, that is done before the reply goes on.
-        """
-        if looked_at and self.workspace is not None:
-            snapshot = self.workspace.snapshot("step", exchange_id=exchange_id)
-            self._reading[route.connection_id] = snapshot
+    def turn(self, process_id: int) -> None:
+        """A turn of a process begins."""
         if self.asked is not None:
-            self.asked(route.process_id)
+            self.asked(process_id)
 
     def may_answer(self, connection_id: int, then: Callable[[], None]) -> bool:
         """Whether the agent may have what comes from the origin now; else `then` is called once.
@@ -195,8 +194,12 @@ class ExchangeRecord:
             self._write_request(body, unfinished=False)
         else:
             self._write_request_body(body, "complete")
-        if self._asks_a_model():
-            self._recorder.step(self._id, self._route, looked_at=in_time)
+        posted = self._head.start.startswith(b"POST ")
+        if self._asks_a_model(posted):
+            if in_time:
+                self._recorder.step(self._id, self._route.connection_id)
+            if posted:
+                self._recorder.turn(self._route.process_id)
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))
@@ -206,19 +209,23 @@ class ExchangeRecord:
             )
         )
 
-    def _asks_a_model(self) -> bool:
-        if not self._head.start.startswith(b"POST "):
+    def _asks_a_model(self, posted: bool) -> bool:
+        """Whether it does, or opens a session with one."""
+        if not posted and self._head.get(b"upgrade") is None:
             return False
-        from rerail.llm.calls import posted_call  # its table takes a while to be made
+        from rerail.llm.calls import posted_call, session_api  # its table takes a while to be made
 
-        return posted_call(self._route.host, self._head) is not None
+        if posted:
+            return posted_call(self._route.host, self._head) is not None
+        return bool(session_api(self._route.host, self._head))
 
     def _said(self, message: bytes) -> None:
         """A text of the agent on a WebSocket: a turn of a model is a moment like a request."""
         from rerail.llm.calls import is_turn, session_api
 
         if is_turn(session_api(self._route.host, self._head), message):
-            self._recorder.step(self._id, self._route)
+            self._recorder.step(self._id, self._route.connection_id)
+            self._recorder.turn(self._route.process_id)
 
     def request_cut(self, ended: BodyEnd) -> None:
         self._request_over = True

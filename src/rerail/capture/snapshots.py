@@ -32,25 +32,25 @@ reading for each call would be felt."""
 
 
 class Snapshot:
-    """A snapshot that was asked for. Waiting for it is safe from any thread."""
+    """A snapshot that was asked for; `taken` once the folders have been read.
+
+    Waiting for it is safe from any thread.
+    """
 
     def __init__(self, why: "SnapshotReason", exchange_id: int, process_id: int) -> None:
         self.why = why
         self.exchange_id = exchange_id
         self.process_id = process_id
         self.overdue = False
-        self._taken = threading.Event()
+        self.taken = False
         self._guard = threading.Lock()
         self._then: list[Callable[[], None]] = []
 
-    @property
-    def taken(self) -> bool:
-        """Whether the folders have been read."""
-        return self._taken.is_set()
-
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the folders have been read; False where that takes longer than `seconds`."""
-        return self._taken.wait(seconds)
+        taken = threading.Event()
+        self.then(taken.set)
+        return taken.wait(seconds)
 
     def then(self, call: Callable[[], None]) -> None:
         """Call this, from the reading thread, once it is taken; at once where it is already."""
@@ -63,7 +63,7 @@ class Snapshot:
     def done(self) -> None:
         """The folders have been read, or cannot be."""
         with self._guard:
-            self._taken.set()
+            self.taken = True
             waiting, self._then = self._then, []
         for call in waiting:
             call()

@@ -30,12 +30,14 @@ _BEARER = Lazy(rb"([Bb]earer +)(?=[\w.~+/-]*\d)([\w.~+/-]{12,}=*)(?![\w=\"])")
 
 _REMEMBERED: Final = 1024
 _REMEMBERED_SIZE: Final = 256
+_HEADS: Final = 64
+_HEAD_SIZE: Final = 1 << 12
 
 
 class Redactor:
     """Replaces credentials, with one run's key: the same secret has the same reference."""
 
-    __slots__ = ("_arguments", "_harmless", "_heads", "_known", "_references", "_urls")
+    __slots__ = ("_arguments", "_harmless", "_heads", "_known", "_read", "_references", "_urls")
 
     def __init__(self, references: References, known: KnownSecrets) -> None:
         self._references = references
@@ -44,6 +46,7 @@ class Redactor:
         self._heads = HeadCleaner(references)
         self._arguments = ArgumentCleaner(references)
         self._harmless: set[str] = set()
+        self._read: dict[bytes, bytes] = {}
 
     @classmethod
     def create(cls, *, key: bytes, secrets: Iterable[str] = ()) -> Self:
@@ -57,7 +60,14 @@ class Redactor:
 
     def head(self, raw: bytes) -> bytes:
         """A request's or a reply's head, credentials replaced, every other byte as it was."""
-        return self._text(self._heads.clean(from_wire(raw)))
+        cleaned = self._read.get(raw)
+        if cleaned is None:
+            cleaned = self._text(self._heads.clean(from_wire(raw)))
+            if len(self._read) >= _HEADS:
+                self._read.clear()
+            if len(raw) <= _HEAD_SIZE:
+                self._read[raw] = cleaned
+        return cleaned
 
     def fields(self, raw: bytes) -> bytes:
         """The same for a section without a start line: trailers."""
