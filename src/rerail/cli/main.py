@@ -21,6 +21,7 @@ VERBS: Final = {
     "show": ("rerail.cli.show:show", "Look at a tape: summary, exchanges, one exchange whole."),
     "steps": ("rerail.cli.steps:steps", "The conversation: what each model call heard and said."),
     "why": ("rerail.cli.why:why", "Where a value came from: the first record that holds it."),
+    "diff": ("rerail.cli.diff:diff", "Two tapes beside each other, down to where they part."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
