@@ -11,7 +11,12 @@ from rerail.cli.options import (
     COMMAND,
     TakesCommand,
     files_option,
+    ignore_option,
     kept_variables,
+    report_option,
+    resolve_option,
+    trust_option,
+    variables_option,
 )
 from rerail.errors import UsageProblem
 
@@ -44,21 +49,8 @@ if TYPE_CHECKING:
     help="Let these requests reach their origin, though they are no model calls.",
 )
 @files_option
-@click.option(
-    "-e",
-    "--env",
-    "names",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set a variable otherwise than recorded.",
-)
-@click.option(
-    "--ignore",
-    "ignored",
-    metavar="PATH",
-    multiple=True,
-    help="A field that need not be equal on the way there.",
-)
+@variables_option
+@ignore_option
 @click.option(
     "-o",
     "--output",
@@ -66,26 +58,10 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where the fork's tape goes; by default beside TAPE.",
 )
-@click.option(
-    "--resolve",
-    "resolved",
-    metavar="HOST:PORT=ADDR:PORT",
-    multiple=True,
-    help="Reach this origin at another address.",
-)
-@click.option(
-    "--trust",
-    "trusted",
-    is_flag=True,
-    help="Run what the tape says, though you did not record it on this machine.",
-)
+@resolve_option()
+@trust_option
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="The report on standard output; the command's own goes to standard error.",
-)
+@report_option
 @click.pass_context
 def rewind(
     context: click.Context,

@@ -11,6 +11,7 @@ from rerail.llm.numbered import model_calls
 from rerail.llm.turns import Turn, turns
 from rerail.playback.session import ReplaySettings, replay
 from rerail.rewind.files import files_at
+from rerail.rewind.moments import Moments
 from rerail.rewind.onward import Allowed, Hinting, Onward
 from rerail.rewind.report import RewindReport, make_report
 from rerail.tape.exchange import exchanges
@@ -64,7 +65,7 @@ def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
     assert kept is not None
     with Tape.open(kept.tape) as fork:
         taken = [turn for turn in _turns(fork) if turn.step >= step] if onward.begun else []
-        files = files_at(step, tape, fork) if onward.begun else None
+        files = files_at(step, Moments.on(tape), Moments.on(fork)) if onward.begun else None
     return make_report(done, onward, kept, taken, hint=settings.hint, files=files)
 
 
