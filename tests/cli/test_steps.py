@@ -186,8 +186,9 @@ def test_scores_as_json(with_files: Path, rerail: Rerail) -> None:
 
 
 def test_a_check_that_cannot_be(with_files: Path, chat: Path, rerail: Rerail) -> None:
-    rerail("steps", with_files, "--count", "x").assert_complaint(2, "goes with --check", "--check")
-    rerail("steps", with_files, "--check", "x").assert_complaint(2, "not recorded by you", "--trust")
-    none = rerail("steps", with_files, "--trust", "--check", "no-such-check")
+    tape = with_files
+    rerail("steps", tape, "--count", "x").assert_complaint(2, "goes with --check", "--check")
+    rerail("steps", tape, "--check", "x").assert_complaint(2, "not recorded by you", "--trust")
+    none = rerail("steps", tape, "--trust", "--check", "no-such-check")
     none.assert_complaint(2, "`no-such-check` does not start at any step", "run by sh")
     rerail("steps", chat, "--trust", "--check", "true").assert_complaint(2, "no snapshots", "wo")

@@ -17,7 +17,9 @@ from tests.llm.test_hint import CHECKS
 pytestmark = pytest.mark.journey
 
 HINT = "The word is: right."
-TURNS = 4
+WRONG = ("wrong wrong wrong", "wrong", "wrong wrong", "wrong wrong")
+TURNS = len(WRONG)
+CHECK = ("--check", "tr ' ' '\\n' < word.txt", "--count", "wrong")
 HOSTS = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
 APIS = {"openai": "openai.chat_completions", "anthropic": "anthropic.messages"}
 
@@ -28,9 +30,8 @@ def policy(asked: Asked) -> Reply:
     if results >= TURNS:
         return Reply("I am done.")
     told = any(HINT in message.text for message in asked.messages)
-    return Reply(
-        "I write.", (ToolCall("write", {"text": "right" if told else f"wrong {results}"}),)
-    )
+    text = "right" if told else WRONG[results]
+    return Reply("I write.", (ToolCall("write", {"text": text}),))
 
 
 @pytest.fixture
@@ -61,9 +62,12 @@ def test_a_failed_run_is_rewound_and_ends_well(rail: Rail, sdk: str, model: Simu
     recorded = rail.record(*rail.python("mender.py", sdk))
     assert recorded.status == 1, recorded.said
     asked_before = len(model.asked)
-    ran, report = rewind(rail, str(recorded.tape), "--to", "3", "--hint", HINT)
+    ran, report = rewind(rail, str(recorded.tape), "--to", "best", *CHECK, "--hint", HINT)
     assert ran.status == 0, ran.said
     assert report["ended_well"]
+    assert (report["step"], report["check"]["errors_at_step"]) == (3, 1)
+    assert report["chosen"] == f"the last of {TURNS + 1} steps with the fewest errors (1)"
+    assert report["check"]["errors_at_end"] == 0
     assert report["replay"]["counts"]["matched_model_calls"] == 2
     live = model.asked[asked_before:]
     assert len(live) == report["live"]["turns"] == TURNS + 1 - 2
@@ -143,7 +147,10 @@ def test_a_run_that_does_not_come_to_the_step_says_where_it_left(rail: Rail, sdk
     ("words", "what"),
     [
         (["--to", "9"], "there is no step s9"),
-        (["--to", "best"], "`best` is no step"),
+        (["--to", "better"], "`better` is no step"),
+        (["--to", "best"], "needs a check"),
+        (["--to", "best", "--check", "no-such-check"], "does not start at any step"),
+        (["--to", "best", "--check", "exit 3", "--count", "x"], "no step has a score"),
         (["--to", "1", "--hint", "@nowhere"], "cannot read the hint in nowhere"),
         (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
     ],

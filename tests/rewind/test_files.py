@@ -42,7 +42,9 @@ def test_what_differs_is_counted_and_named(opened: ExitStack, tmp_path: Path) ->
     (folder / "gone").unlink()
     (folder / "new").touch()
     fork = tape(opened, tmp_path / "fork.tape", folder)
-    assert files_at(2, Moments.on(source), Moments.on(fork)) == FilesAtStep(differing=3, differs=["a", "gone", "new"])
+    assert files_at(2, Moments.on(source), Moments.on(fork)) == FilesAtStep(
+        differing=3, differs=["a", "gone", "new"]
+    )
 
 
 def test_without_snapshots_nobody_knows(opened: ExitStack, tmp_path: Path) -> None:

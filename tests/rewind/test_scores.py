@@ -102,7 +102,7 @@ def test_a_tree_that_was_changed_meanwhile_is_not_offered(make_steps: Steps) -> 
 
 def test_a_check_that_starts_nowhere_is_an_error_with_a_mend(make_steps: Steps) -> None:
     tape = make_steps({"a": "1"}, {"check": "exit 0"})
-    with pytest.raises(UserError, match="does not start at any step: .*no-such-check") as raised:
+    with pytest.raises(UserError, match=r"does not start at any step: .*no-such-check") as raised:
         score(tape, Check.parse("no-such-check"))
     assert raised.value.hint is not None
     scores = score(tape, Check.parse("sh -c 'test -e check || exit 127'"))

@@ -10,6 +10,7 @@ import click
 from rerail.cli.options import (
     COMMAND,
     TakesCommand,
+    check_options,
     files_option,
     ignore_option,
     kept_variables,
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
 @click.option(
     "--to",
     "to",
-    metavar="STEP|last",
+    metavar="STEP|best|last",
     required=True,
-    help="The first model call that is asked anew: 4, s4, or the last one.",
+    help="The first model call that is asked anew: 4, s4, the last one, or the last with the "
+    "fewest errors.",
 )
 @click.option("--hint", metavar="TEXT|@FILE", help="What the model is told besides, as the user.")
 @click.option(
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Let these requests reach their origin, though they are no model calls.",
 )
+@check_options
 @files_option
 @variables_option
 @ignore_option
@@ -70,6 +73,9 @@ def rewind(
     hint: str | None,
     turns: int | None,
     allowed: tuple[str, ...],
+    check: str | None,
+    count: str | None,
+    jobs: int | None,
     files: "Files",
     names: tuple[str, ...],
     ignored: tuple[str, ...],
@@ -83,50 +89,49 @@ def rewind(
 
     Up to the step everything comes from the tape, offline and at no cost. From there model calls
     go to the real service; nothing else does, unless --allow names it. The exit status is 0 where
-    the command then ended well, else 1; 2 where it could not start.
+    the command then ended well, and a check found no errors; else 1; 2 where it could not start.
     """
     from rerail.cli.replay import live_origins, output_kept
+    from rerail.cli.scores import Asked, checking
     from rerail.playback.session import ReplaySettings
+    from rerail.rewind.choice import choose, read_target
     from rerail.rewind.onward import Allowed
     from rerail.rewind.session import RewindSettings
     from rerail.rewind.session import rewind as rewind_tape
     from rerail.sandbox.choose import choose_sandbox
     from rerail.tape.reader import Tape
 
-    environment = dict(os.environ)
-    step = _step(to)
-    settings = RewindSettings(
-        step=step,
-        replay=ReplaySettings(
-            environment=environment,
-            command=context.meta[COMMAND],
-            changed=kept_variables(names, environment),
-            ignore=ignored,
-            live=live_origins(environment, resolved),
-            choose=choose_sandbox,
-            files=files,
-            trusted=trusted,
-        ),
-        output=output or _beside(tape, to, overwrite=force),
-        hint=_hint(hint),
-        turns=turns,
-        allowed=[Allowed.parse(text) for text in allowed],
-        overwrite=force,
+    environment, target = dict(os.environ), read_target(to)
+    asked = Asked(check, count, jobs, trusted)
+    way_there = ReplaySettings(
+        environment=environment,
+        command=context.meta[COMMAND],
+        changed=kept_variables(names, environment),
+        ignore=ignored,
+        live=live_origins(environment, resolved),
+        choose=choose_sandbox,
+        files=files,
+        trusted=trusted,
     )
+    may_pass, said = [Allowed.parse(text) for text in allowed], _hint(hint)
     with Tape.open(tape) as opened, output_kept(as_json) as ours:
+        with checking(asked) as how:
+            chosen = choose(opened, target, asked.parsed(), how)
+        settings = RewindSettings(
+            step=chosen.step,
+            why=chosen.why,
+            replay=way_there,
+            output=output or _beside(tape, chosen.step, overwrite=force),
+            hint=said,
+            turns=turns,
+            allowed=may_pass,
+            overwrite=force,
+            check=asked.parsed(),
+            checking=how,
+        )
         report = rewind_tape(opened, settings)
         _tell(report, ours if as_json else None)
     return 0 if report.ended_well else 1
-
-
-def _step(text: str) -> int:
-    """The number of a step; 0 is the last one."""
-    digits = text.removeprefix("s")
-    if text == "last":
-        return 0
-    if not digits.isdigit() or int(digits) == 0:
-        raise UsageProblem(f"`{text}` is no step", hint="write --to 4, --to s4 or --to last")
-    return int(digits)
 
 
 def _hint(text: str | None) -> str:
@@ -143,9 +148,9 @@ def _hint(text: str | None) -> str:
         ) from error
 
 
-def _beside(tape: Path, to: str, *, overwrite: bool) -> Path:
+def _beside(tape: Path, step: int, *, overwrite: bool) -> Path:
     """`run.s4.tape` beside `run.tape`; with a number more where that is there."""
-    stem = f"{tape.name.removesuffix('.tape')}.s{to.removeprefix('s')}".replace(".slast", ".last")
+    stem = f"{tape.name.removesuffix('.tape')}.s{step}"
     names = chain([f"{stem}.tape"], (f"{stem}-{number}.tape" for number in count(2)))
     places = (tape.with_name(name) for name in names)
     return next(place for place in places if overwrite or not place.exists())

@@ -1,17 +1,17 @@
 """Steps with what each cost, changed and scored: as a table and as JSON; checks with a progress."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rerail.cli.texts import duration, for_person, grouped, quantity, seconds, table
+from rerail.errors import UsageProblem
 from rerail.llm.turns import Turn
 from rerail.llm.view import ToolCall, Usage
-from rerail.rewind.moments import END, Moments
-from rerail.rewind.scores import Check, Checking, Score, Scores, score_tape
-from rerail.tape.reader import Tape
+from rerail.rewind.moments import END
+from rerail.rewind.scores import Check, Checking, Score, Scores
 from rerail.workspace.changes import Changes
 
 _HEADERS: Final = ("step", "start", "took", "in", "out", "calls", "files", "score", "")
@@ -32,23 +32,19 @@ class Asked:
         if self.check is not None:
             return Check.parse(self.check, self.count)
         if self.count is not None:
-            from rerail.errors import UsageProblem
-
             raise UsageProblem("--count goes with --check", hint="add --check COMMAND")
         return None
 
 
-def scored(
-    tape: Tape, moments: Moments, check: Check, asked: Asked, steps: Sequence[int] | None = None
-) -> Scores:
-    """Run the check at these steps, by default at all; a person sees how far it is."""
+@contextmanager
+def checking(asked: Asked) -> Iterator[Checking]:
+    """How to run a check here; a person sees how far it is, until this is left."""
     with _progress() as told:
-        how = Checking(os.environ, asked.jobs or 0, trusted=asked.trusted, told=told)
-        return score_tape(tape, moments, check, how, steps)
+        yield Checking(os.environ, asked.jobs or 0, trusted=asked.trusted, told=told)
 
 
 @contextmanager
-def _progress() -> Iterator[Any]:
+def _progress() -> Iterator[Callable[[int, int], None]]:
     if not for_person(err=True):
         yield lambda done, all_: None
         return

@@ -13,17 +13,17 @@ from rerail.cli.options import check_options, trust_option
 from rerail.cli.outline import Outline, read_outline
 from rerail.cli.scores import (
     Asked,
+    checking,
     errors_text,
     files_text,
     files_values,
     print_scores,
     score_values,
-    scored,
 )
 from rerail.cli.texts import json_text, say
 from rerail.errors import UsageProblem
 from rerail.rewind.moments import END, Moments
-from rerail.rewind.scores import Scores
+from rerail.rewind.scores import Scores, score_tape
 from rerail.tape.reader import Tape
 from rerail.workspace.kept import Kept
 
@@ -80,7 +80,8 @@ class _Page:
         if check is None:
             return None
         only = [turn.step for turn in self._turns] if self._one else None
-        return scored(tape, self.moments, check, asked, only)
+        with checking(asked) as how:
+            return score_tape(tape, self.moments, check, how, only)
 
     def print(self) -> None:
         if self._scores is not None and not self._one:

@@ -119,8 +119,9 @@ def score_tape(
             "this tape was not recorded by you on this machine, and a check would run in its files",
             hint="--trust, once you know what it holds (`rerail show TAPE --files start`)",
         )
-    wanted = {step: moments.at[step] for step in steps or moments.at if step in moments.at}
-    if not wanted:
+    chosen = moments.at if steps is None else steps
+    wanted = {step: moments.at[step] for step in chosen if step in moments.at}
+    if not moments.at:
         raise NotOnTape(
             "there are no snapshots of files to check on this tape",
             hint=f"workspace: {tape.run.capture.get('workspace', 'it was recorded without')}",
