@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,6 +141,36 @@ def test_a_run_that_does_not_come_to_the_step_says_where_it_left(rail: Rail, sdk
     assert ran.status == 1
     assert "did not come to s3" in ran.said
     assert "is not on the tape" in ran.said
+
+
+@pytest.mark.usefixtures("model")
+def test_several_forks_side_by_side(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    words = (str(recorded.tape), "--to", "best", *CHECK, "--hint", HINT, "--turns", "4")
+    ran, told = rewind(rail, *words, "-n", "2")
+    assert ran.status == 0, ran.said
+    assert (told["step"], len(told["forks"])) == (3, 2)
+    for number, fork in enumerate(told["forks"], start=1):
+        assert fork["tape"].endswith(f"run.s3-{number}.tape")
+        assert fork["report"]["ended_well"]
+        assert fork["report"]["check"]["errors_at_end"] == 0
+        assert b"the last word is right" in Path(fork["log"]).read_bytes()
+    ids = {fork["report"]["fork"]["id"] for fork in told["forks"]}
+    assert len(ids) == 2
+
+
+@pytest.mark.usefixtures("model")
+def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    words = (str(recorded.tape), "--to", "last", "-n", "2", "-o", str(rail.folder / "again.tape"))
+    other = ("--", *rail.python("mender.py", "anthropic"))
+    rail.run(*rail.rerail("rewind", *rail.names, *words))
+    ran = rail.run(*rail.rerail("rewind", *rail.names, *words, *other))
+    assert ran.status == 1
+    assert "2 forks at s5; 0 ended well" in ran.said
+    rows = [line.split("\t") for line in ran.text.splitlines()]
+    assert [Path(row[0]).name for row in rows] == ["again-3.tape", "again-4.tape"]
+    assert [row[1] for row in rows] == ["did not come to s5"] * 2
 
 
 @pytest.mark.usefixtures("model")

@@ -44,6 +44,14 @@ if TYPE_CHECKING:
     help="At most so many model calls from there on; the next one is refused.",
 )
 @click.option(
+    "-n",
+    "--forks",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Make so many forks, side by side.",
+)
+@click.option(
     "--allow",
     "allowed",
     metavar="'METHOD HOST[/PATH]'",
@@ -72,6 +80,7 @@ def rewind(
     to: str,
     hint: str | None,
     turns: int | None,
+    forks: int,
     allowed: tuple[str, ...],
     check: str | None,
     count: str | None,
@@ -114,9 +123,15 @@ def rewind(
         trusted=trusted,
     )
     may_pass, said = [Allowed.parse(text) for text in allowed], _hint(hint)
-    with Tape.open(tape) as opened, output_kept(as_json) as ours:
+    with Tape.open(tape) as opened:
         with checking(asked) as how:
             chosen = choose(opened, target, asked.parsed(), how)
+        if forks > 1:
+            from rerail.cli.forks import make_forks, tapes_for
+
+            stem = output or _named(tape, chosen.step)
+            tapes = tapes_for(stem, forks, overwrite=force)
+            return make_forks(context, chosen, tapes, jobs or 0)
         settings = RewindSettings(
             step=chosen.step,
             why=chosen.why,
@@ -129,8 +144,9 @@ def rewind(
             check=asked.parsed(),
             checking=how,
         )
-        report = rewind_tape(opened, settings)
-        _tell(report, ours if as_json else None)
+        with output_kept(as_json) as ours:
+            report = rewind_tape(opened, settings)
+            _tell(report, ours if as_json else None)
     return 0 if report.ended_well else 1
 
 
@@ -150,10 +166,14 @@ def _hint(text: str | None) -> str:
 
 def _beside(tape: Path, step: int, *, overwrite: bool) -> Path:
     """`run.s4.tape` beside `run.tape`; with a number more where that is there."""
-    stem = f"{tape.name.removesuffix('.tape')}.s{step}"
-    names = chain([f"{stem}.tape"], (f"{stem}-{number}.tape" for number in count(2)))
-    places = (tape.with_name(name) for name in names)
+    named = _named(tape, step)
+    more = (named.with_name(f"{named.stem}-{number}.tape") for number in count(2))
+    places = chain([named], more)
     return next(place for place in places if overwrite or not place.exists())
+
+
+def _named(tape: Path, step: int) -> Path:
+    return tape.with_name(f"{tape.name.removesuffix('.tape')}.s{step}.tape")
 
 
 def _tell(report: "RewindReport", output: int | None) -> None:

@@ -1,11 +1,12 @@
 """Steps with what each cost, changed and scored: as a table and as JSON; checks with a progress."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rerail.cli.progress import progress
 from rerail.cli.texts import duration, for_person, grouped, quantity, seconds, table
 from rerail.errors import UsageProblem
 from rerail.llm.turns import Turn
@@ -39,22 +40,8 @@ class Asked:
 @contextmanager
 def checking(asked: Asked) -> Iterator[Checking]:
     """How to run a check here; a person sees how far it is, until this is left."""
-    with _progress() as told:
+    with progress("checking") as told:
         yield Checking(os.environ, asked.jobs or 0, trusted=asked.trusted, told=told)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    if not for_person(err=True):
-        yield lambda done, all_: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("checking")
-        yield lambda done, all_: shown.update(task, completed=done, total=all_)
 
 
 def print_scores(turns: Sequence[Turn], changed: Mapping[int, Changes], scores: Scores) -> None:

@@ -1,4 +1,4 @@
-"""A command run aside, to its end, with what it says kept: a check. Several may run at once.
+"""Commands run aside, to their end, with what they say kept: a check, a rewind. Several at once.
 
 Unlike `rerail.launch.child` it has no terminal, and nobody passes signals on to it. Knows no tape.
 """
@@ -29,10 +29,14 @@ class Said(Struct, frozen=True):
 
 
 class Aside:
-    """Commands beside everything else; `with` ends those that still run, and what they started."""
+    """Commands beside everything else; `with` ends those that still run.
+
+    Lines of the shell are killed then, with what they started; programs are asked to end.
+    """
 
     def __init__(self) -> None:
         self._running: set[int] = set()
+        self._asked_to_end: set[int] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -45,6 +49,9 @@ class Aside:
     ) -> None:
         for group in tuple(self._running):
             _end(group)
+        for pid in tuple(self._asked_to_end):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGTERM)
 
     def shell(self, line: str, folder: Path, environment: Mapping[str, str]) -> Said:
         """Have the shell run a line in a folder; from any thread. Raises OSError."""
@@ -53,6 +60,28 @@ class Aside:
             status = self._run([SHELL, "-c", line], folder, environment, output)
             output.seek(0)
             return Said(status, output.read(SAID_SIZE))
+
+    def program(
+        self, words: list[str], environment: Mapping[str, str], said: Path
+    ) -> tuple[int, bytes]:
+        """Run a program that has something to finish; from any thread. Raises OSError.
+
+        Returns its status and its output; what it says on standard error goes to the file `said`.
+        """
+        with said.open("wb") as errors:
+            process = subprocess.Popen(
+                words,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        self._asked_to_end.add(process.pid)
+        try:
+            output, _ = process.communicate()
+            return _status(process.returncode), output
+        finally:
+            self._asked_to_end.discard(process.pid)
 
     def _run(
         self, words: list[str], folder: Path, environment: Mapping[str, str], output: IO[bytes]
@@ -68,11 +97,14 @@ class Aside:
         )
         self._running.add(process.pid)
         try:
-            code = process.wait()
-            return code if code >= 0 else 128 - code
+            return _status(process.wait())
         finally:
             _end(process.pid)  # what it left running
             self._running.discard(process.pid)
+
+
+def _status(code: int) -> int:
+    return code if code >= 0 else 128 - code
 
 
 def _end(group: int) -> None:
