@@ -13,9 +13,14 @@ from rerail.cli.options import (
     COMMAND,
     TakesCommand,
     files_option,
+    ignore_option,
     kept_variables,
     reach,
+    report_option,
     resolve_map,
+    resolve_option,
+    trust_option,
+    variables_option,
 )
 from rerail.errors import UsageProblem
 
@@ -36,13 +41,7 @@ if TYPE_CHECKING:
     help="A request that is not on the tape is refused, gets the nearest recorded "
     "reply, or goes to its real service (model calls only).",
 )
-@click.option(
-    "--ignore",
-    "ignored",
-    metavar="PATH",
-    multiple=True,
-    help="A field that need not be equal: messages[*].id, header:x-run, query:t.",
-)
+@ignore_option
 @click.option(
     "--pace",
     metavar="fast|recorded|X",
@@ -55,14 +54,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Hold the reply to request N of the replay until Enter: attach a debugger then.",
 )
-@click.option(
-    "-e",
-    "--env",
-    "names",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set a variable otherwise than recorded.",
-)
+@variables_option
 @click.option(
     "-o",
     "--output",
@@ -70,19 +62,8 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Record the replay itself.",
 )
-@click.option(
-    "--resolve",
-    "resolved",
-    metavar="HOST:PORT=ADDR:PORT",
-    multiple=True,
-    help="With --on-divergence live: reach this origin at another address.",
-)
-@click.option(
-    "--trust",
-    "trusted",
-    is_flag=True,
-    help="Run what the tape says, though you did not record it on this machine.",
-)
+@resolve_option("with --on-divergence live: ")
+@trust_option
 @files_option
 @click.option(
     "--keep-workspace",
@@ -92,12 +73,7 @@ if TYPE_CHECKING:
     help="Keep the copy that the command worked on in this new folder.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing tape with -o.")
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="The report on standard output; the command's own goes to standard error.",
-)
+@report_option
 @click.option(
     "--report",
     metavar="FILE",

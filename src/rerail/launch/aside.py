@@ -1,0 +1,112 @@
+"""Commands run aside, to their end, with what they say kept: a check, a rewind. Several at once.
+
+Unlike `rerail.launch.child` it has no terminal, and nobody passes signals on to it. Knows no tape.
+"""
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self
+
+from msgspec import Struct
+
+from rerail.launch.command import SHELL
+
+SAID_SIZE: Final = 16 << 20
+"""Bytes of what a command says that are looked at."""
+
+
+class Said(Struct, frozen=True):
+    """How a command ended, as a shell says it, and what it said, errors among the rest."""
+
+    status: int
+    output: bytes
+
+
+class Aside:
+    """Commands beside everything else; `with` ends those that still run.
+
+    Lines of the shell are killed then, with what they started; programs are asked to end.
+    """
+
+    def __init__(self) -> None:
+        self._running: set[int] = set()
+        self._asked_to_end: set[int] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for group in tuple(self._running):
+            _end(group)
+        for pid in tuple(self._asked_to_end):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGTERM)
+
+    def shell(self, line: str, folder: Path, environment: Mapping[str, str]) -> Said:
+        """Have the shell run a line in a folder; from any thread. Raises OSError."""
+        # A file, not a pipe: what the command leaves running would keep a pipe open.
+        with tempfile.TemporaryFile() as output:
+            status = self._run([SHELL, "-c", line], folder, environment, output)
+            output.seek(0)
+            return Said(status, output.read(SAID_SIZE))
+
+    def program(
+        self, words: list[str], environment: Mapping[str, str], said: Path
+    ) -> tuple[int, bytes]:
+        """Run a program that has something to finish; from any thread. Raises OSError.
+
+        Returns its status and its output; what it says on standard error goes to the file `said`.
+        """
+        with said.open("wb") as errors:
+            process = subprocess.Popen(
+                words,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        self._asked_to_end.add(process.pid)
+        try:
+            output, _ = process.communicate()
+            return _status(process.returncode), output
+        finally:
+            self._asked_to_end.discard(process.pid)
+
+    def _run(
+        self, words: list[str], folder: Path, environment: Mapping[str, str], output: IO[bytes]
+    ) -> int:
+        process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env={**environment, "PWD": str(folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        self._running.add(process.pid)
+        try:
+            return _status(process.wait())
+        finally:
+            _end(process.pid)  # what it left running
+            self._running.discard(process.pid)
+
+
+def _status(code: int) -> int:
+    return code if code >= 0 else 128 - code
+
+
+def _end(group: int) -> None:
+    with suppress(OSError):
+        os.killpg(group, signal.SIGKILL)
