@@ -22,6 +22,7 @@ VERBS: Final = {
     "steps": ("rerail.cli.steps:steps", "The conversation: what each model call heard and said."),
     "why": ("rerail.cli.why:why", "Where a value came from: the first record that holds it."),
     "diff": ("rerail.cli.diff:diff", "Two tapes beside each other, down to where they part."),
+    "test": ("rerail.cli.test:test", "Make a regression test out of a tape."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),

@@ -66,6 +66,12 @@ if TYPE_CHECKING:
 @trust_option
 @files_option
 @click.option(
+    "--present",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
+    help="The folder that has the present files, where it is not the recorded one.",
+)
+@click.option(
     "--keep-workspace",
     "keep_files",
     metavar="DIR",
@@ -94,6 +100,7 @@ def replay(
     resolved: tuple[str, ...],
     trusted: bool,
     files: "Files",
+    present: Path | None,
     keep_files: Path | None,
     force: bool,
     as_json: bool,
@@ -130,6 +137,7 @@ def replay(
         trusted=trusted,
         files=files,
         keep_files=_new_folder(keep_files) if keep_files else None,
+        present=present,
     )
     with Tape.open(tape or _newest_tape()) as opened, output_kept(as_json) as ours:
         record = None

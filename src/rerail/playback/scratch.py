@@ -63,9 +63,10 @@ class Scratch:
         self.copies = copies
 
     @classmethod
-    def make(cls, tape: Tape, *, overlay: bool) -> Self | None:
+    def make(cls, tape: Tape, *, overlay: bool, present: Path | None = None) -> Self | None:
         """Make the copies; None where the tape has no snapshots.
 
+        `present` is the folder that stands for the workspace now, where it is known.
         Raises NotOnTape, TapeAltered, OSError.
         """
         kept = Kept(tape)
@@ -76,6 +77,7 @@ class Scratch:
         def copied(base: Path) -> list[Copy]:
             copies = [_recorded(kept, name, base / str(at)) for at, name in enumerate(folders)]
             _find_present(copies)
+            copies[0].present = present or copies[0].present
             if overlay:
                 _lay_on_top(copies[0])
             return copies
