@@ -7,7 +7,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import groupby
 from operator import itemgetter
@@ -51,12 +51,18 @@ CAPTURE: Final = {
     "clock": "each time told to the script",
     "random": "the entropy told to the script",
 }
+_SMALL: Final = 64 << 10
 
 
 @cache
 def user_key(folder: Path) -> bytes:
     """The key by which this user's own tapes are known on this machine."""
     return Authority.open_or_create(folder).witness_key
+
+
+@lru_cache(maxsize=1)
+def _secrets(environment: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+    return secrets_in(dict(environment))
 
 
 def _digest(data: bytes) -> bytes:
@@ -82,7 +88,7 @@ class Keeping:
         self._writer = writer
         # The same secret keeps its reference when the run is resumed.
         key = hmac.digest(own, b"references " + run_id.encode(), "sha256")
-        redactor = Redactor.create(key=key, secrets=secrets_in(os.environ))
+        redactor = Redactor.create(key=key, secrets=_secrets(frozenset(os.environ.items())))
         self.recorder = Recorder(writer, redactor, RunClock(at=at))
         self.recorder.exchanges = exchanges
 
@@ -155,8 +161,8 @@ class Keeping:
 
     def paused(self, pause: Pause, arguments: bytes, state: bytes, *, calls: bool) -> None:
         """The state at a pause. It is on no disk yet: see `hold`."""
-        pause.state = self._content(state, lane="script state")
-        said = self._content(arguments, lane="script arguments")
+        pause.state = self._content(state)
+        said = self._content(arguments)
         pause.arguments_digest = said.digest
 
         def make(at: int, wall: int) -> ScriptPaused:
@@ -262,6 +268,8 @@ class Keeping:
         """Bring everything into the one file; returns the tape's id. Raises TapeWriteFailed."""
         return self._writer.close()
 
-    def _content(self, data: bytes, lane: str = "") -> Body:
+    def _content(self, data: bytes) -> Body:
+        """Small contents repeat each other, and are one series; large ones only their own kind."""
+        lane = "script" if len(data) <= _SMALL else f"script {len(data).bit_length()}"
         clean = self.recorder.redactor.body(data)
         return Body(digest=self._writer.blob(clean, lane=lane), size=len(data))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from rerail.tape.script_records import (
 )
 
 
-@dataclass(slots=True)
+@dataclass
 class Recorded:
     """A script's run as its tape tells it. Values are read from the tape when asked for.
 
@@ -50,12 +50,12 @@ class Recorded:
     engines: dict[int, str] = field(default_factory=dict)
     _engine: str = ""
 
-    @property
+    @cached_property
     def code(self) -> str:
         """The script's text."""
         return self._blob(self.started.code.digest).decode()
 
-    @property
+    @cached_property
     def inputs(self) -> dict[str, Any]:
         """The names that were set before its first line."""
         return self._value(self.started.inputs) or {}

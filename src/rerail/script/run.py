@@ -228,10 +228,9 @@ class Run:
             self.go_on()
 
     def wait_at(self, pause: Pause, arguments: bytes, state: bytes) -> None:
-        """At a pause of another run; the state is saved on this tape."""
+        """At a pause of another run. Nothing is waited for: what is lost can be forked again."""
         self.pauses, self._saved = [pause], state
         self._keeping.paused(pause, arguments, state, calls=False)
-        self._keeping.hold(synced=True)
 
     def _goes_on(self, pause: Pause) -> bool:
         tool = self._tool(pause.tool)

@@ -57,6 +57,7 @@ def reopen(path: Path) -> TapeWriter:
 
 
 def _taken_up(storage: Storage, connection: sqlite3.Connection, events: list[bytes]) -> TapeWriter:
+    connection.execute("PRAGMA synchronous = OFF")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     keeper = Keeper(storage)
