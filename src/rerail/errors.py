@@ -58,6 +58,10 @@ class NotOnTape(UserError):
     """The event, exchange or blob asked for is not on this tape."""
 
 
+class TapeEnded(UserError):
+    """The tape has its end record: there is nothing to go on with."""
+
+
 class TapeWriteFailed(UserError):
     """The tape can no longer be written: a full disk, a read-only file system, a dead device."""
 

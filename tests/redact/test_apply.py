@@ -104,7 +104,7 @@ def texts_of(kind: type[Event]) -> set[str]:
     """The fields of a kind that can hold text which came from outside."""
     own = {field.name: field.type for field in msgspec.structs.fields(kind)}
     holding = (
-        str, bytes, list[str], dict[str, str], Body | None, typing.Optional[Body],  # noqa: UP045
+        str, bytes, list[str], dict[str, str], Body, Body | None, typing.Optional[Body],  # noqa: UP045
         list[records.NotCaptured],
     )  # fmt: skip
     return {name for name, type_ in own.items() if type_ in holding}
@@ -112,7 +112,7 @@ def texts_of(kind: type[Event]) -> set[str]:
 
 CHOSEN_BY_US = {
     "run_id", "task_id", "writer", "scheme", "shown", "content", "frames", "witness", "seed",
-    "tree",
+    "tree", "token", "value",
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from rerail.redact.known import KnownSecrets, secrets_in
 from rerail.redact.lazy import Lazy
 from rerail.redact.reference import References, from_wire
 from rerail.redact.urls import UrlCleaner
-from rerail.tape import records
+from rerail.tape import records, script_records
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.records import Body, Event, NotCaptured
 
@@ -196,4 +196,22 @@ _FIELDS: Final = _table(
         records.WorkspaceSnapshot,
         {"folder": _TEXT, "late": Redactor._lines, "not_captured": Redactor._not_captured},
     ),
+    (
+        script_records.ScriptStarted,
+        {
+            "name": _TEXT,
+            "code": _BODY,
+            "inputs": _BODY,
+            "engine": _TEXT,
+            "tools": Redactor._lines,
+            "repeatable": Redactor._lines,
+        },
+    ),
+    (script_records.ScriptForked, {"history": _BODY}),
+    (script_records.ScriptPaused, {"tool": _TEXT, "arguments": _BODY, "state": _BODY}),
+    (script_records.ScriptAnswered, {"answer": _BODY, "raised": _TEXT}),
+    (script_records.ScriptAsked, {"name": _TEXT}),
+    (script_records.ScriptPrinted, {"text": _BODY}),
+    (script_records.ScriptResumed, {"engine": _TEXT}),
+    (script_records.ScriptEnded, {"output": _BODY, "error": _TEXT}),
 )
