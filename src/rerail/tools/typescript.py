@@ -32,7 +32,7 @@ class TypeScript(KeptTool):
 
     def __init__(self, program: Program, *, seconds: float = SECONDS) -> None:
         super().__init__(seconds=seconds)
-        self._program = program
+        self.program = program
         self._open = ExitStack()
         self._talk: Talk | None = None
         self._layout: Layout | None = None
@@ -40,12 +40,12 @@ class TypeScript(KeptTool):
 
     @property
     def version(self) -> str:
-        return self._program.version
+        return self.program.version
 
     def _begin(self) -> None:
         folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="rerail-kept-"))
         self._layout = Layout(Path(folder))
-        words = [str(self._program.path), "--api", "--async", "--cwd", str(self._layout.root)]
+        words = [str(self.program.path), "--api", "--async", "--cwd", str(self._layout.root)]
         talk = Talk(self.name, words, cwd=self._layout.root, environment={})
         self._open.callback(talk.close)
         self._talk, self._snapshot = talk, None
@@ -67,7 +67,7 @@ class TypeScript(KeptTool):
                 raise
 
     def _run_cold(self, files: Files) -> list[Diagnostic]:
-        return compile_cold(self._program, files, seconds=self.seconds).diagnostics
+        return compile_cold(self.program, files, seconds=self.seconds).diagnostics
 
     def _ask(self, files: Files, until_ns: int) -> list[Diagnostic]:
         if CONFIG not in files:
@@ -93,7 +93,7 @@ class TypeScript(KeptTool):
             own = {place: path for path in files if (place := self._place(path))}
             return {
                 own[place]: inspect(partial(self._put_question, project, until), place)
-                for place in project["rootFiles"]
+                for place in self._put_question(project, until, "getSourceFileNames")
                 if place in own
             }
         except Refused as refused:

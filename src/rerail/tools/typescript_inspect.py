@@ -24,6 +24,9 @@ _TYPED: Final = frozenset(
     }
 )
 
+# What is taken apart has no type of its own: the compiler says `any`, and its parts are asked for.
+_PATTERNS: Final = frozenset({Kind.OBJECT_PATTERN, Kind.ARRAY_PATTERN})
+
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
@@ -62,7 +65,8 @@ def _exports(ask: Ask, tree: Tree) -> frozenset[str]:
 
 
 def _any_typed(ask: Ask, tree: Tree) -> tuple[Node, ...]:
-    nodes = [node for node in tree.nodes if node.kind in _TYPED]
+    patterns = {node.parent for node in tree.nodes if node.kind in _PATTERNS}
+    nodes = [n for n in tree.nodes if n.kind in _TYPED and n.index not in patterns]
     if not nodes:
         return ()
     types = ask("getTypeAtLocations", locations=[tree.handle(node) for node in nodes])
