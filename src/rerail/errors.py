@@ -78,3 +78,11 @@ class CommandNotExecutable(UserError):
     """The program is there and cannot be started."""
 
     exit_code = 126
+
+
+class ToolMissing(UserError):
+    """A checker is not on this machine, or not in the version that is asked for."""
+
+
+class ToolFailed(UserError):
+    """A checker gave no answer: it ended, took too long, refused, or cannot do what is needed."""
