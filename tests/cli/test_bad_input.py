@@ -5,6 +5,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -259,3 +260,17 @@ def says_the_same(rerail: Rerail, tape: Path, whole: bytes) -> bool:
     pages = [rerail("show", path, "--json").json | {"tape": ""} for path in (tape, original)]
     events = [rerail("show", path, "--events", "--json").out for path in (tape, original)]
     return pages[0] == pages[1] and events[0] == events[1]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else for a while")
+def test_a_tape_that_one_may_not_read_is_said_to_be_so() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        made = Recording.begin(Path(folder) / "run.tape")
+        made.end()
+        words = [sys.executable, "-m", "rerail.cli", "show", str(made.path)]
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, user=65534, cwd="/"
+        )
+    assert done.returncode == 2, done
+    assert "run.tape: permission denied" in done.stderr

@@ -9,6 +9,7 @@ import click
 
 from rerail.cli.options import (
     COMMAND,
+    TAPE,
     TakesCommand,
     check_options,
     files_option,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=TakesCommand)
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=TAPE)
 @click.option(
     "--to",
     "to",

@@ -9,7 +9,7 @@ import click
 from rerail.cli.conversation import print_part, print_turn, read_turns, turn_values
 from rerail.cli.damage import tell_damage
 from rerail.cli.numbers import Number, exchanges_of, read_number
-from rerail.cli.options import check_options, trust_option
+from rerail.cli.options import TAPE, check_options, trust_option
 from rerail.cli.outline import Outline, read_outline
 from rerail.cli.scores import (
     Asked,
@@ -29,7 +29,7 @@ from rerail.workspace.kept import Kept
 
 
 @click.command()
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=TAPE)
 @click.argument("step", required=False)
 @check_options
 @trust_option
