@@ -270,7 +270,7 @@ def test_a_tape_that_one_may_not_read_is_said_to_be_so() -> None:
         made.end()
         words = [sys.executable, "-m", "rerail.cli", "show", str(made.path)]
         done = subprocess.run(
-            words, capture_output=True, text=True, check=False, user=65534, cwd="/"
+            words, capture_output=True, text=True, check=False, cwd="/", user=65534, group=65534
         )
     assert done.returncode == 2, done
     assert "run.tape: permission denied" in done.stderr
