@@ -5,6 +5,7 @@ re-encoded to check a hash. A reader skips fields it does not know, and gives a 
 know as `UnknownEvent`.
 """
 
+from functools import cache
 from typing import Any, Final, get_args
 
 import msgspec
@@ -14,7 +15,6 @@ from rerail.tape.records import AnyEvent, Component, Event, UnknownEvent
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
 _PLAIN_ENCODER: Final = msgspec.msgpack.Encoder()
-_DECODER: Final = msgspec.msgpack.Decoder(AnyEvent)
 _PLAIN_DECODER: Final = msgspec.msgpack.Decoder()
 _COMPONENTS: Final = frozenset(get_args(Component))
 _NOT_AN_EVENT: Final = "not an event"
@@ -50,9 +50,15 @@ def _shortest(data: bytes) -> bytes:
 def decode(data: bytes) -> Event:
     """The event that `data` holds. Raises ValueError where it holds none."""
     try:
-        return _DECODER.decode(data)
+        return _decoder().decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _decode_unknown(data)
+
+
+@cache
+def _decoder() -> "msgspec.msgpack.Decoder[AnyEvent]":
+    """Made when something is read: of so many kinds it takes a millisecond to make."""
+    return msgspec.msgpack.Decoder(AnyEvent)
 
 
 def renumbered(data: bytes, seq: int) -> bytes:
