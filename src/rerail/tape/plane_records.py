@@ -174,13 +174,17 @@ class CheckEnded(Event, frozen=True, kw_only=True, tag="check.ended"):
 
 
 class CheckResult(Event, frozen=True, kw_only=True, tag="check.result"):
-    """One case of a check, as the checker reports it. `protected`: no change may break it."""
+    """One case of a check, as the checker reports it. `protected`: no change may break it.
+
+    `tests` is what it tests: the id of a constraint of the contract, or the name of an input.
+    """
 
     check_id: int
     name: str
     outcome: Outcome
     protected: bool = False
     detail: str = ""
+    tests: str = ""
 
 
 class VerdictEmitted(Event, frozen=True, kw_only=True, tag="verdict.emitted"):
