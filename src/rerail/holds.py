@@ -50,6 +50,10 @@ class StateUnusable(UserError):
     """The file of holds cannot be read or written."""
 
 
+class TaskHeld(UserError):
+    """A hold stands on the task: no run of it starts by itself."""
+
+
 class Hold(Struct, frozen=True):
     """No run of this task starts by itself until it is released. Times are ns since 1970.
 
@@ -194,6 +198,18 @@ class Holds:
             and ((task_id and hold.task_id == task_id) or (run_id and hold.run_id == run_id))
         ]
 
+    def refuse_if_held(self, task_id: str) -> None:
+        """Raises TaskHeld with the reason where a hold stands on the task."""
+        for hold in self.on(task_id=task_id):
+            mend = (
+                f"`rerail reconcile {hold.attempt_id}` finds out what it did"
+                if hold.attempt_id
+                else f"`rerail runs release {hold.id}` once it may go on"
+            )
+            raise TaskHeld(
+                f"{task_id} is held on this machine ({hold.id}): {hold.reason}", hint=mend
+            )
+
     def every(self) -> list[Hold]:
         """All holds there ever were, the oldest first."""
         return self._rows(Hold, "SELECT * FROM hold ORDER BY placed, id")
@@ -251,9 +267,11 @@ class Holds:
     def begin(self, attempt: Attempt, *, reason: str, by: str) -> Hold | WhyNot:
         """Use the approval up, put the attempt down and hold its task, all at once or not at all.
 
-        Returns the hold, or why the approval does not hold.
+        Returns the hold, or why the approval is worth nothing. Raises TaskHeld where the task is
+        held already: another run of it may have an action under way.
         """
         with self._changing():
+            self.refuse_if_held(attempt.task_id)
             why = self.why_not(
                 attempt.approval_id,
                 proposal=attempt.proposal,

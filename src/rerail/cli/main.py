@@ -22,6 +22,10 @@ VERBS: Final = {
     "steps": ("rerail.cli.steps:steps", "The conversation: what each model call heard and said."),
     "why": ("rerail.cli.why:why", "Where a value came from: the first record that holds it."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
+    "run": ("rerail.cli.run:run", "An agent's task with an independent check, from a contract."),
+    "approve": ("rerail.cli.approve:approve", "Let one proposal be applied to one target."),
+    "reconcile": ("rerail.cli.reconcile:reconcile", "What an action did whose outcome is unknown."),
+    "runs": ("rerail.cli.runs:runs", "Holds on tasks: what stands, one more, one less."),
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
 }

@@ -63,7 +63,7 @@ def run_aside(
         errors, errors_end = os.pipe()
         closing.callback(os.close, output)
         closing.callback(os.close, errors)
-        with open(os.devnull, "rb") as nothing:
+        with Path(os.devnull).open("rb") as nothing:
             try:
                 streams = (nothing.fileno(), output_end, errors_end)
                 pid = spawn(

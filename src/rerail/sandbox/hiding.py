@@ -6,32 +6,32 @@ be passed through and not be listed; what comes into them later is not readable.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 
 def all_but(hidden: Sequence[Path], shown: Sequence[Path] = ()) -> list[Path]:
-    """The places to allow, so that none of `hidden` can be read, but for those in `shown`.
+    """The places to allow, so that what is in `hidden` cannot be read, and what is in `shown` can.
 
-    Links are not followed: where one leads is allowed by its own place, or hidden.
+    One may lie in the other: the innermost decides; of the same place, `hidden`. Links are not
+    followed: where one leads is allowed by its own place, or hidden.
     """
-    places = [Path(os.path.realpath(place)) for place in hidden]
-    allowed = list(_beside(Path("/"), places)) if places else [Path("/")]
-    return [*allowed, *(Path(os.path.realpath(place)) for place in shown)]
+    marks = {Path(os.path.realpath(place)): True for place in shown}
+    marks |= {Path(os.path.realpath(place)): False for place in hidden}
+    return list(_visible(Path("/"), True, marks))
 
 
-def _beside(folder: Path, hidden: Sequence[Path]) -> Iterator[Path]:
+def _visible(place: Path, seen: bool, marks: Mapping[Path, bool]) -> Iterator[Path]:
+    seen = marks.get(place, seen)
+    inside = {mark: shown for mark, shown in marks.items() if place in mark.parents}
+    if not inside:
+        if seen:
+            yield place
+        return
     try:
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
+        with os.scandir(place) as listing:
+            names = sorted(entry.name for entry in listing if not entry.is_symlink())
     except OSError:
         return  # What we cannot list, the command could not either.
-    for entry in entries:
-        place = folder / entry.name
-        if entry.is_symlink() or place in hidden:
-            continue
-        inside = [other for other in hidden if place in other.parents]
-        if inside:
-            yield from _beside(place, inside)
-        else:
-            yield place
+    for name in names:
+        yield from _visible(place / name, seen, inside)

@@ -211,9 +211,9 @@ def _problems(contract: Contract) -> Iterator[str]:
     target = contract.target
     if target is not None and target.credential.env and target.credential.file:
         yield "the target's credential is a variable or a file, not both"
-    if target is not None and target.credential.env in contract.agent.environment:
-        if target.credential.env:
-            yield f"the agent is given `{target.credential.env}`, which opens the target"
+    opens = target.credential.env if target is not None else ""
+    if opens and opens in contract.agent.environment:
+        yield f"the agent is given `{opens}`, which opens the target"
 
 
 def _in_words(said: str) -> str:
