@@ -22,12 +22,12 @@ class Moment(NamedTuple):
 
 
 class RunClock:
-    """A stopwatch that starts with the run."""
+    """A stopwatch that starts with the run; or goes on at `at` nanoseconds, with a run resumed."""
 
     __slots__ = ("_origin",)
 
-    def __init__(self) -> None:
-        self._origin = time.monotonic_ns()
+    def __init__(self, *, at: int = 0) -> None:
+        self._origin = time.monotonic_ns() - at
 
     def now(self) -> Moment:
         """Read both clocks."""

@@ -58,6 +58,10 @@ class NotOnTape(UserError):
     """The event, exchange or blob asked for is not on this tape."""
 
 
+class TapeEnded(UserError):
+    """The tape has its end record: there is nothing to go on with."""
+
+
 class TapeWriteFailed(UserError):
     """The tape can no longer be written: a full disk, a read-only file system, a dead device."""
 
@@ -74,3 +78,11 @@ class CommandNotExecutable(UserError):
     """The program is there and cannot be started."""
 
     exit_code = 126
+
+
+class ToolMissing(UserError):
+    """A checker is not on this machine, or not in the version that is asked for."""
+
+
+class ToolFailed(UserError):
+    """A checker gave no answer: it ended, took too long, refused, or cannot do what is needed."""

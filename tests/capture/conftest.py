@@ -17,6 +17,7 @@ from rerail.tape.reader import Tape
 from rerail.tape.records import CaptureMissing, RunEnded, RunStarted, WorkspaceSnapshot
 from rerail.tape.writer import TapeWriter
 from rerail.workspace.kept import Kept
+from rerail.workspace.scan import RACY_NS
 from rerail.workspace.seen import Seen
 
 SECRET = "sk-proj-AbC-123-xyz-0009"
@@ -34,7 +35,10 @@ class Watched:
     trees: list[dict[str, str]] = field(default_factory=list)
 
     def start(self) -> None:
-        self.workspace.start(file_time_ns() + 10**9)
+        touched = max(path.lstat().st_ctime_ns for path in (self.folder, *self.folder.rglob("*")))
+        while file_time_ns() <= touched:
+            pass
+        self.workspace.start(file_time_ns())
 
     def finish(self) -> None:
         self.workspace.close()
@@ -45,6 +49,12 @@ class Watched:
             self.snapshots = kept.all
             self.trees = [{e.name: e.kind for e in kept.tree(event)} for event in kept.all]
             self.missing = [e for e in tape.events() if isinstance(e, CaptureMissing)]
+
+
+def settle(touched: Path) -> None:
+    """Wait until a touch would give other times than this one has."""
+    while file_time_ns() <= touched.stat().st_ctime_ns + RACY_NS:
+        pass
 
 
 @pytest.fixture
@@ -64,7 +74,8 @@ def watch(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
             )
         )
         also = [Seen.itself(place, also=True) for place in more.pop("also", [])]
-        workspace = Workspace(recorder, Folders([Seen.itself(folder), *also], **more))
+        folders = Folders([Seen.itself(folder), *also], **more)
+        workspace = Workspace(recorder, folders, soon=lambda look: look())
         recorder.workspace = workspace
         made.append(Watched(folder, recorder, workspace))
         return made[-1]

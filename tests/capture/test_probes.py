@@ -110,13 +110,19 @@ def test_a_model_call_is_a_turn_and_brings_the_news(
         turns = Turns(recorder, folder)
         (folder.path / "p" / "2.log").write_bytes(b"t\t0\t1\t5\nt\t0")
         route = Route(1, "https", "api.openai.com", 443, 2)
-        turns.posted(route, parse_head(b"POST /v1/embeddings HTTP/1.1\r\n\r\n"))
+        recorder.asked = turns.begins
+        _post(recorder, route, b"/v1/embeddings")
         assert folder.page.turn == 0
-        turns.posted(route, parse_head(b"POST /v1/responses?x HTTP/1.1\r\n\r\n"))
+        _post(recorder, route, b"/v1/responses?x")
         assert folder.page.turn == 1
         (folder.path / "p" / "2.log").write_bytes(b"t\t0\t1\t5\nt\t0\t1\t6\n")
         turns.keep_news()
     assert read()[1] == [b"t\t0\t1\t5\n", b"t\t0\t1\t6\n"]
+
+
+def _post(recorder: Recorder, route: Route, target: bytes) -> None:
+    head = parse_head(b"POST " + target + b" HTTP/1.1\r\n\r\n")
+    recorder.exchange(route, head, "none").request_end("none", b"", b"")
 
 
 def test_a_text_that_makes_the_model_generate_is_a_turn(
@@ -127,7 +133,7 @@ def test_a_text_that_makes_the_model_generate_is_a_turn(
     reply = parse_head(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n")
     texts = [b'{"type": "response.create", "generate": false}', b'{"type": "response.create"}']
     with RunFolder.make(ProbeSettings(mode="record", seed="")) as folder:
-        recorder.said = Turns(recorder, folder).said
+        recorder.asked = Turns(recorder, folder).begins
         exchange = recorder.exchange(Route(1, "https", "api.openai.com", 443, 3), upgrade, "none")
         exchange.request_end("none", b"", b"")
         exchange.switched(reply)

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from rerail.capture import snapshots
+from rerail.capture.watched import SCANS
+from rerail.capture.watched import Watched as Folder
 from rerail.clock import file_time_ns
 from rerail.errors import TapeWriteFailed
 from rerail.tape.records import SnapshotReason
 from rerail.workspace.pack import Packer
-from tests.capture.conftest import SECRET, Watched
+from tests.capture.conftest import SECRET, Watched, settle
 
 Watch = Callable[..., Watched]
 
@@ -40,28 +42,58 @@ def test_the_start_the_steps_the_children_and_the_end(watch: Watch) -> None:
     assert start.folder == str(run.folder)
 
 
-def test_steps_that_wait_behind_each_other_are_read_once_and_told_each(
+def test_steps_that_wait_behind_each_other_are_one(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched, begun = watch(), threading.Event()
-    read, reads = snapshots._Watched.read, []
+    read, reads = Folder.read, []
 
-    def slow(self: snapshots._Watched, why: SnapshotReason) -> None:
+    def slow(self: Folder, why: SnapshotReason) -> None:
         reads.append(why)
         assert begun.wait(10)
         read(self, why)
 
-    monkeypatch.setattr(snapshots._Watched, "read", slow)
+    monkeypatch.setattr(Folder, "read", slow)
     watched.start()
     asked = [watched.workspace.snapshot("step", exchange_id=number) for number in (1, 2, 3)]
     begun.set()
     assert all(one.wait(10) for one in asked)
     watched.finish()
-    assert [(event.why, event.exchange_id) for event in watched.snapshots] == [
-        ("start", 0), ("step", 1), ("step", 2), ("step", 3), ("end", 0),
+    assert [(event.why, event.exchanges) for event in watched.snapshots] == [
+        ("start", ()), ("step", (1, 2, 3)), ("end", ()),
     ]  # fmt: skip
     assert reads == ["start", "step", "end"]
     assert len({event.tree for event in watched.snapshots}) == 1
+
+
+def test_a_small_folder_that_is_untouched_is_not_read_again(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = watch()
+    (run.folder / "a").write_text("one")
+    settle(run.folder / "a")
+    run.start()
+    run.workspace.snapshot("child").wait()
+    monkeypatch.setattr(Folder, "read", _not_again)
+    assert _taken(run, 1)
+    monkeypatch.undo()
+    (run.folder / "a").write_text("two")
+    assert _taken(run, 2)
+    run.finish()
+    assert [(event.why, event.exchanges, event.changed) for event in run.snapshots] == [
+        ("start", (), 0), ("child", (), 0), ("step", (1,), 0), ("step", (2,), 1), ("end", (), 0),
+    ]  # fmt: skip
+
+
+def _not_again(self: Folder, why: SnapshotReason) -> None:
+    raise AssertionError(f"read for {why}")
+
+
+def _taken(run: Watched, number: int) -> bool:
+    """Whether a step's snapshot is taken, once the thread has nothing to do."""
+    while not run.workspace._idle:
+        pass
+    return run.workspace.snapshot("step", exchange_id=number).wait(10)
 
 
 def test_an_unchanged_folder_has_the_same_tree(watch: Watch) -> None:
@@ -127,12 +159,13 @@ def test_a_folder_that_keeps_changing_is_inconsistent(
             log.write("a line\n")
         return 0
 
-    monkeypatch.setattr(snapshots, "file_time_ns", changing)
+    changing()
+    monkeypatch.setattr("rerail.capture.watched.file_time_ns", changing)
     run.workspace.snapshot("step").wait()
-    monkeypatch.setattr(snapshots, "file_time_ns", lambda: 0)
+    monkeypatch.setattr("rerail.capture.watched.file_time_ns", lambda: 0)
     run.finish()
     assert [event.inconsistent for event in run.snapshots] == [False, False, True, False]
-    assert (run.folder / "log").read_text().count("\n") == snapshots.SCANS
+    assert (run.folder / "log").read_text().count("\n") == 1 + SCANS
 
 
 def test_a_reply_that_would_not_wait_makes_its_snapshot_inconsistent(watch: Watch) -> None:
@@ -204,7 +237,8 @@ def test_a_folder_that_takes_too_long_is_left_alone_until_the_end(
     run.start()
     run.workspace.snapshot("step").wait()
     monkeypatch.setattr(snapshots, "STEP_NS", -1)
-    for _ in range(snapshots.SLOW_STEPS):
+    for number in range(snapshots.SLOW_STEPS):
+        (run.folder / f"{number}").touch()
         run.workspace.snapshot("step").wait()
     run.workspace.snapshot("child").wait()
     assert run.workspace.snapshot("step").taken

@@ -119,3 +119,76 @@ def test_a_step_that_is_not_there(
     chat: Path, rerail: Rerail, step: str, what: str, hint: str
 ) -> None:
     rerail("steps", chat, step).assert_complaint(2, what, hint)
+
+
+# Scores.
+
+
+@pytest.fixture
+def with_files(make_tape: MakeTape, tmp_path: Path) -> Path:
+    """Two steps: one error, then none; and two errors at the end."""
+    tape, folder = make_tape("files.tape"), tmp_path / "folder"
+    folder.mkdir()
+    tape.snapshot(folder, "start")
+    for exchange, (text, answered) in enumerate([("error\n", CALLED), ("", {"content": "!"})], 1):
+        ask(tape, exchange, ASKED)
+        (folder / "log").write_text(text)
+        tape.snapshot(folder, "step", exchange_id=exchange)
+        answer(tape, exchange, answered, "stop")
+    (folder / "log").write_text("error\nerror\n")
+    tape.snapshot(folder, "end")
+    tape.end()
+    return tape.path
+
+
+CHECK = ("--trust", "--check", "cat log; test ! -s log", "--count", "error")
+
+
+def test_the_files_of_a_step_stand_with_it(with_files: Path, rerail: Rerail) -> None:
+    lines = rerail("steps", with_files).lines
+    assert [line for line in lines if line.startswith("  files")] == [
+        "  files     + log",
+        "  files     ~ log",
+    ]
+    turns = rerail("steps", with_files, "--json").json["turns"]
+    assert turns[0]["files"] == {"added": ["log"], "changed": [], "removed": []}
+    assert "score" not in turns[0]
+
+
+def test_a_check_scores_each_step(with_files: Path, rerail: Rerail) -> None:
+    result = rerail("steps", with_files, *CHECK)
+    assert (result.status, result.err) == (0, "")
+    rows = [line.split("\t") for line in result.lines]
+    assert [[row[0], *row[3:]] for row in rows] == [
+        ["s1", "1200", "5", "count", "+ log", "1", ""],
+        ["s2", "1200", "5", "", "~ log", "0", "best"],
+        ["end", "", "", "", "~ log", "2", ""],
+    ]
+
+
+def test_without_a_pattern_the_status_is_the_score(with_files: Path, rerail: Rerail) -> None:
+    rows = [line.split("\t") for line in rerail("steps", with_files, *CHECK[:-2]).lines]
+    assert [row[-2] for row in rows] == ["status 1", "well", "status 1"]
+
+
+def test_one_step_shows_what_the_check_says(with_files: Path, rerail: Rerail) -> None:
+    lines = rerail("steps", with_files, "1", *CHECK).lines
+    assert lines[-2:] == ["  check     1 error, status 1", " " * 12 + "error"]
+
+
+def test_scores_as_json(with_files: Path, rerail: Rerail) -> None:
+    told = rerail("steps", with_files, "--json", *CHECK).json
+    assert told["check"] == {"command": CHECK[2], "count": "error", "best": 2}
+    assert told["turns"][0]["score"] == {
+        "status": 1, "errors": 1, "why": None, "output": "error\n"
+    }  # fmt: skip
+    assert told["end"]["score"]["errors"] == 2
+
+
+def test_a_check_that_cannot_be(with_files: Path, chat: Path, rerail: Rerail) -> None:
+    tape = with_files
+    rerail("steps", tape, "--count", "x").assert_complaint(2, "goes with --check", "--check")
+    rerail("steps", tape, "--check", "x").assert_complaint(2, "not recorded by you", "--trust")
+    none = rerail("steps", tape, "--trust", "--check", "no-such-check")
+    none.assert_complaint(2, "`no-such-check` does not start at any step", "run by sh")
+    rerail("steps", chat, "--trust", "--check", "true").assert_complaint(2, "no snapshots", "wo")

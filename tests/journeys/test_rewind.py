@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ from tests.llm.test_hint import CHECKS
 pytestmark = pytest.mark.journey
 
 HINT = "The word is: right."
-TURNS = 4
+WRONG = ("wrong wrong wrong", "wrong", "wrong wrong", "wrong wrong")
+TURNS = len(WRONG)
+CHECK = ("--check", "tr ' ' '\\n' < word.txt", "--count", "wrong")
 HOSTS = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
 APIS = {"openai": "openai.chat_completions", "anthropic": "anthropic.messages"}
 
@@ -28,9 +31,8 @@ def policy(asked: Asked) -> Reply:
     if results >= TURNS:
         return Reply("I am done.")
     told = any(HINT in message.text for message in asked.messages)
-    return Reply(
-        "I write.", (ToolCall("write", {"text": "right" if told else f"wrong {results}"}),)
-    )
+    text = "right" if told else WRONG[results]
+    return Reply("I write.", (ToolCall("write", {"text": text}),))
 
 
 @pytest.fixture
@@ -61,9 +63,12 @@ def test_a_failed_run_is_rewound_and_ends_well(rail: Rail, sdk: str, model: Simu
     recorded = rail.record(*rail.python("mender.py", sdk))
     assert recorded.status == 1, recorded.said
     asked_before = len(model.asked)
-    ran, report = rewind(rail, str(recorded.tape), "--to", "3", "--hint", HINT)
+    ran, report = rewind(rail, str(recorded.tape), "--to", "best", *CHECK, "--hint", HINT)
     assert ran.status == 0, ran.said
     assert report["ended_well"]
+    assert (report["step"], report["check"]["errors_at_step"]) == (3, 1)
+    assert report["chosen"] == f"the last of {TURNS + 1} steps with the fewest errors (1)"
+    assert report["check"]["errors_at_end"] == 0
     assert report["replay"]["counts"]["matched_model_calls"] == 2
     live = model.asked[asked_before:]
     assert len(live) == report["live"]["turns"] == TURNS + 1 - 2
@@ -139,11 +144,44 @@ def test_a_run_that_does_not_come_to_the_step_says_where_it_left(rail: Rail, sdk
 
 
 @pytest.mark.usefixtures("model")
+def test_several_forks_side_by_side(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    words = (str(recorded.tape), "--to", "best", *CHECK, "--hint", HINT, "--turns", "4")
+    ran, told = rewind(rail, *words, "-n", "2")
+    assert ran.status == 0, ran.said
+    assert (told["step"], len(told["forks"])) == (3, 2)
+    for number, fork in enumerate(told["forks"], start=1):
+        assert fork["tape"].endswith(f"run.s3-{number}.tape")
+        assert fork["report"]["ended_well"]
+        assert fork["report"]["check"]["errors_at_end"] == 0
+        assert b"the last word is right" in Path(fork["log"]).read_bytes()
+    ids = {fork["report"]["fork"]["id"] for fork in told["forks"]}
+    assert len(ids) == 2
+
+
+@pytest.mark.usefixtures("model")
+def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    words = (str(recorded.tape), "--to", "last", "-n", "2", "-o", str(rail.folder / "again.tape"))
+    other = ("--", *rail.python("mender.py", "anthropic"))
+    rail.run(*rail.rerail("rewind", *rail.names, *words))
+    ran = rail.run(*rail.rerail("rewind", *rail.names, *words, *other))
+    assert ran.status == 1
+    assert "2 forks at s5; 0 ended well" in ran.said
+    rows = [line.split("\t") for line in ran.text.splitlines()]
+    assert [Path(row[0]).name for row in rows] == ["again-3.tape", "again-4.tape"]
+    assert [row[1] for row in rows] == ["did not come to s5"] * 2
+
+
+@pytest.mark.usefixtures("model")
 @pytest.mark.parametrize(
     ("words", "what"),
     [
         (["--to", "9"], "there is no step s9"),
-        (["--to", "best"], "`best` is no step"),
+        (["--to", "better"], "`better` is no step"),
+        (["--to", "best"], "needs a check"),
+        (["--to", "best", "--check", "no-such-check"], "does not start at any step"),
+        (["--to", "best", "--check", "exit 3", "--count", "x"], "no step has a score"),
         (["--to", "1", "--hint", "@nowhere"], "cannot read the hint in nowhere"),
         (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
     ],

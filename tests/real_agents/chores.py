@@ -42,6 +42,12 @@ SHELLS: Final[Mapping[str, Callable[[str], Mapping[str, Any]]]] = {
 IN_A_SHELL: Final = (f"cat {NOTES}", f"sed -i s/draft/final/ {NOTES}", LOOK)
 
 
+WANTED: Final = AFTER.replace("two", "2")
+HINT: Final = "Numbers are written in digits here."
+ERRORS: Final = ("--check", f"printf '{WANTED}' | grep -vxFf - {NOTES}; true", "--count", ".")
+"""A check of the notes, to be given to `steps` and `rewind`: lines that are not as wanted."""
+
+
 class Chores:
     """A policy for one agent at work in `folder`."""
 
@@ -72,6 +78,20 @@ class Chores:
                 ToolCall(shell, SHELLS[shell](LOOK)),
             ]
         return [ToolCall(shell, SHELLS[shell](command)) for command in IN_A_SHELL]
+
+
+class Astray(Chores):
+    """Does the first two chores, then makes it worse, unless the hint says what is missing."""
+
+    def reply(self, asked: Asked) -> Reply:
+        self._told = any(HINT in message.text for message in asked.messages)
+        return super().reply(asked)
+
+    def _chores(self, tools: Sequence[Tool]) -> list[ToolCall]:
+        chores = super()._chores(tools)
+        shell = next((tool.name for tool in tools if tool.name in SHELLS), "")
+        command = f"sed -i s/{'two/2' if self._told else 'final/finale'}/ {NOTES}"
+        return [*chores[:2], ToolCall(shell, SHELLS[shell](command))] if shell else []
 
 
 def _replacement(folder: Path) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from tests.journeys.rail import Rail
-from tests.real_agents.chores import BEFORE, NOTES, Chores
+from tests.real_agents.chores import BEFORE, NOTES, Astray, Chores
 
 collect_ignore_glob = [] if os.environ.get("RERAIL_AGENTS") else ["test_*.py"]
 
@@ -66,9 +66,29 @@ def model(
     start_model: Callable[..., SimulatedModel],
     authority: CertificateAuthority,
 ) -> SimulatedModel:
-    """A simulated model under the names that agents call by default."""
+    """A simulated model under the names that agents call by default; it does its chores."""
+    return _under_their_names(rail, start_model, authority, Chores(desk))
+
+
+@pytest.fixture
+def model_astray(
+    rail: Rail,
+    desk: Path,
+    start_model: Callable[..., SimulatedModel],
+    authority: CertificateAuthority,
+) -> SimulatedModel:
+    """The same; it goes astray until it is told better."""
+    return _under_their_names(rail, start_model, authority, Astray(desk))
+
+
+def _under_their_names(
+    rail: Rail,
+    start_model: Callable[..., SimulatedModel],
+    authority: CertificateAuthority,
+    policy: Chores,
+) -> SimulatedModel:
     names = ("api.openai.com", "api.anthropic.com")
-    started = start_model(Chores(desk), tls=authority.leaf(*names), chunk_pause=0.002)
+    started = start_model(policy, tls=authority.leaf(*names), chunk_pause=0.002)
     for name in names:
         rail.resolve(name, started.origin)
     return started

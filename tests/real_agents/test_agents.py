@@ -74,6 +74,12 @@ def record(rail: Rail, program: Path, kind: AgentKind, **more: Any) -> Recorded:
         **more,
     )
     assert recorded.status == 0, recorded.said
+    return recorded
+
+
+def recorded_offline(rail: Rail, program: Path, kind: AgentKind, **more: Any) -> Recorded:
+    """The same, with its chores done and its model gone."""
+    recorded = record(rail, program, kind, **more)
     assert (rail.folder / NOTES).read_text() == AFTER
     rail.stop_origins()
     return recorded
@@ -84,7 +90,7 @@ def record(rail: Rail, program: Path, kind: AgentKind, **more: Any) -> Recorded:
 def test_an_agent_is_replayed_to_its_end(
     rail: Rail, agents: Path, need: Callable[[Path], Path], kind: AgentKind
 ) -> None:
-    recorded = record(rail, need(agents / kind.program), kind)
+    recorded = recorded_offline(rail, need(agents / kind.program), kind)
     replayed = rail.replay(recorded.tape, seconds=180)
     assert replayed.green, replayed.said
 
@@ -99,7 +105,9 @@ def test_an_agent_is_replayed_elsewhere_on_another_day(
     Tomorrow is a matter of the time zone: a static program can be shown no other clock.
     """
     need(Path("unshare"))
-    recorded = record(rail, need(agents / kind.program), kind, environment={"TZ": "WEST12"})
+    recorded = recorded_offline(
+        rail, need(agents / kind.program), kind, environment={"TZ": "WEST12"}
+    )
     tape = recorded.tape.resolve()
     rail.folder.rename(tmp_path / "away")
     (tmp_path / "elsewhere").mkdir()

@@ -113,6 +113,7 @@ CHOSEN_BY_US = {
     "run_id", "task_id", "writer", "scheme", "shown", "content", "frames", "witness", "seed",
     "tree", "proposal_ref", "base", "read_ref", "reported_ref", "wanted_digest", "digest",
     "approval_id", "attempt_id", "hold_id", "tape_id",
+    "token", "value",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rerail.rewind.files import files_at
+from rerail.rewind.moments import Moments
 from rerail.rewind.report import FilesAtStep
 from rerail.tape.reader import Tape
 from rerail.testing.tapes import Recording
@@ -36,17 +37,20 @@ def test_what_differs_is_counted_and_named(opened: ExitStack, tmp_path: Path) ->
     (folder / "gone").touch()
     source = tape(opened, tmp_path / "source.tape", folder)
     same = tape(opened, tmp_path / "same.tape", folder)
-    assert files_at(2, source, same) == FilesAtStep()
+    assert files_at(2, Moments.on(source), Moments.on(same)) == FilesAtStep()
     (folder / "a").write_text("two")
     (folder / "gone").unlink()
     (folder / "new").touch()
     fork = tape(opened, tmp_path / "fork.tape", folder)
-    assert files_at(2, source, fork) == FilesAtStep(differing=3, differs=["a", "gone", "new"])
+    assert files_at(2, Moments.on(source), Moments.on(fork)) == FilesAtStep(
+        differing=3, differs=["a", "gone", "new"]
+    )
 
 
 def test_without_snapshots_nobody_knows(opened: ExitStack, tmp_path: Path) -> None:
     with_none = tape(opened, tmp_path / "none.tape", None)
     with_some = tape(opened, tmp_path / "some.tape", tmp_path)
-    assert files_at(1, with_some, with_none) is None
-    assert files_at(1, with_none, with_some) is None
-    assert files_at(9, with_some, with_some) is None
+    some, none = Moments.on(with_some), Moments.on(with_none)
+    assert files_at(1, some, none) is None
+    assert files_at(1, none, some) is None
+    assert files_at(9, some, some) is None

@@ -11,9 +11,7 @@ from msgspec.structs import replace
 from rerail.capture.recorder import Recorder
 from rerail.launch.run_folder import RunFolder
 from rerail.probe.log import Hello, hello_line, read_hello, read_missing
-from rerail.proxy.handler import Route
 from rerail.tape.records import ProbeLog, ProcessStarted
-from rerail.wire.http1 import Head
 
 if TYPE_CHECKING:
     from rerail.capture.unheard import Unheard
@@ -35,21 +33,8 @@ class Turns:
         self._looked = -NEWS_NS
         self._unheard: Unheard | None = None
 
-    def posted(self, route: Route, head: Head) -> None:
-        """A POST is complete: where it asks a model, a new turn of its process begins."""
-        from rerail.llm.calls import posted_call  # its table takes a while to be made
-
-        if posted_call(route.host, head) is not None:
-            self._begin(route.process_id)
-
-    def said(self, route: Route, head: Head, message: bytes) -> None:
-        """A text of the agent on a WebSocket; `head` is that of the upgrade."""
-        from rerail.llm.calls import is_turn, session_api
-
-        if is_turn(session_api(route.host, head), message):
-            self._begin(route.process_id)
-
-    def _begin(self, process_id: int) -> None:
+    def begins(self, process_id: int) -> None:
+        """A process has asked a model."""
         self._folder.turn_begins(process_id)
         now = self._clock.at()
         if now - self._looked >= NEWS_NS:

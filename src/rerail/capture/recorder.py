@@ -33,7 +33,6 @@ from rerail.wire.http1 import Head, request_line
 if TYPE_CHECKING:
     from rerail.capture.snapshots import Snapshot, Workspace
     from rerail.capture.switched import TunnelRecord, WebSocketRecord
-    from rerail.llm.calls import ModelCall
 
 BACKLOG_LIMIT: Final = 32 << 20
 """Bytes not yet on disk past which reading waits: a slow disk must not fill the memory."""
@@ -56,8 +55,7 @@ class Recorder:
         self.clock = clock
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
-        self.posted: Callable[[Route, Head], None] | None = None
-        self.said: Callable[[Route, Head, bytes], None] | None = None
+        self.asked: Callable[[int], None] | None = None
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
         self.workspace: Workspace | None = None
@@ -90,9 +88,14 @@ class Recorder:
             return self.writer.append(record, urgent=urgent)
 
     def step(self, exchange_id: int, connection_id: int) -> None:
-        """The request of a model call is there: the workspace is read until the reply goes on."""
+        """A model is asked: the workspace is looked at before the reply goes on."""
         if self.workspace is not None:
             self._reading[connection_id] = self.workspace.snapshot("step", exchange_id=exchange_id)
+
+    def turn(self, process_id: int) -> None:
+        """A turn of a process begins."""
+        if self.asked is not None:
+            self.asked(process_id)
 
     def may_answer(self, connection_id: int, then: Callable[[], None]) -> bool:
         """Whether the agent may have what comes from the origin now; else `then` is called once.
@@ -186,15 +189,17 @@ class ExchangeRecord:
     def request_end(self, framing: Framing, chunk_lines: bytes, trailers: bytes) -> None:
         body = self._finished("agent", self._request_body, framing, chunk_lines, trailers)
         self._request_over = True
-        if not self._request_written:
+        in_time = not self._request_written
+        if in_time:
             self._write_request(body, unfinished=False)
-            if self._recorder.workspace is not None and self._model_call() is not None:
-                self._recorder.step(self._id, self._route.connection_id)
         else:
             self._write_request_body(body, "complete")
-        posted = self._recorder.posted
-        if posted is not None and self._head.start.startswith(b"POST "):
-            posted(self._route, self._head)
+        posted = self._head.start.startswith(b"POST ")
+        if self._asks_a_model(posted):
+            if in_time:
+                self._recorder.step(self._id, self._route.connection_id)
+            if posted:
+                self._recorder.turn(self._route.process_id)
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))
@@ -204,21 +209,23 @@ class ExchangeRecord:
             )
         )
 
-    def _model_call(self) -> "ModelCall | None":
-        from rerail.llm.steps import call_in  # not needed to start
+    def _asks_a_model(self, posted: bool) -> bool:
+        """Whether it does, or opens a session with one."""
+        if not posted and self._head.get(b"upgrade") is None:
+            return False
+        from rerail.llm.calls import posted_call, session_api  # its table takes a while to be made
 
-        return call_in(self._head, self._route.host)
+        if posted:
+            return posted_call(self._route.host, self._head) is not None
+        return bool(session_api(self._route.host, self._head))
 
     def _said(self, message: bytes) -> None:
         """A text of the agent on a WebSocket: a turn of a model is a moment like a request."""
-        if self._recorder.said is not None:
-            self._recorder.said(self._route, self._head, message)
-        if self._recorder.workspace is None:
-            return
         from rerail.llm.calls import is_turn, session_api
 
         if is_turn(session_api(self._route.host, self._head), message):
             self._recorder.step(self._id, self._route.connection_id)
+            self._recorder.turn(self._route.process_id)
 
     def request_cut(self, ended: BodyEnd) -> None:
         self._request_over = True

@@ -137,7 +137,7 @@ class Recording:
             where_it_fails.pop_all()
         self.recorder = self._keeping.recorder
         self._turns = Turns(self.recorder, self._folder)
-        self.recorder.posted, self.recorder.said = self._turns.posted, self._turns.said
+        self.recorder.asked = self._turns.begins
         self._unwatched = why_not(settings.environment, settings.watch)
         self._passed = PassedBy(self.recorder)
         self._lookout: Lookout | None = None

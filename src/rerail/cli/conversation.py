@@ -30,23 +30,28 @@ def read_turns(tape: Tape, outline: Outline) -> list[Turn]:
 # On the screen.
 
 
-def print_turn(turn: Turn, *, whole: bool) -> None:
-    """A heading, then a line for each part of what was new and of what was said."""
+def print_turn(turn: Turn, *, files: str = "", whole: bool) -> None:
+    """A heading, then a line for each part of what was new and of what was said.
+
+    `files` names what has changed since the step before.
+    """
     say(styled(one_line(_heading(turn)), bold=True))
+    if files:
+        print_part("files", files, whole=whole)
     if turn.prompt is None:
-        _print("", "(the request cannot be read as its API says)", whole=whole)
+        print_part("", "(the request cannot be read as its API says)", whole=whole)
     for message in turn.new:
         _print_parts(message, whole=whole)
     for message in turn.put_in:
         for part in message.parts:
-            _print("put in", _words(message.role, part)[1], whole=whole)
+            print_part("put in", _words(message.role, part)[1], whole=whole)
     said = turn.completion
     if said is not None and said.message is not None:
         _print_parts(said.message, whole=whole)
     if said is not None and said.error:
-        _print("error", said.error, whole=whole)
+        print_part("error", said.error, whole=whole)
     if said is None or not (said.message or said.error):
-        _print("", "(no answer is on the tape)", whole=whole)
+        print_part("", "(no answer is on the tape)", whole=whole)
 
 
 def _heading(turn: Turn) -> str:
@@ -78,7 +83,7 @@ def _tokens(usage: Usage) -> str:
 
 def _print_parts(message: Message, *, whole: bool) -> None:
     for part in message.parts:
-        _print(*_words(message.role, part), whole=whole)
+        print_part(*_words(message.role, part), whole=whole)
 
 
 def _words(role: str, part: Part) -> tuple[str, str]:
@@ -102,7 +107,8 @@ def _argument_text(arguments: Any) -> str:
     return ", ".join(f"{name}={text}" for name, text in texts)
 
 
-def _print(label: str, words: str, *, whole: bool) -> None:
+def print_part(label: str, words: str, *, whole: bool) -> None:
+    """One part of a turn under its label, in a line or with every line of it."""
     lead = f"  {label:<9} "
     if not whole:
         say(lead + _shortened(words, len(lead)))

@@ -216,7 +216,7 @@ def snapshot_text(event: WorkspaceSnapshot) -> str:
     """When, which folder, how much is in it, and what is new."""
     moment = {
         "start": "at the start",
-        "step": f"before the reply to r{event.exchange_id}",
+        "step": f"before the reply to {', '.join(f'r{number}' for number in event.exchanges)}",
         "child": f"after p{event.process_id}",
         "end": "at the end",
     }[event.why]

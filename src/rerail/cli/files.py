@@ -114,6 +114,7 @@ class _Page:
             "event": snapshot.seq,
             "why": snapshot.why,
             "exchange": snapshot.exchange_id or None,
+            "others": snapshot.others,
             "folder": snapshot.folder,
             "tree": digest_text(snapshot.tree),
             "inconsistent": snapshot.inconsistent,
@@ -209,7 +210,7 @@ class _Page:
         asking = {item.exchange_id for item in exchanges_of(self._outline, number)}
         turns = [turn for one in asking for turn in self._outline.turns_of(one)]
         behind = [turn.event for turn in turns if number.kind == "s" and turn.step == number.value]
-        found = [event for event in self._snapshots if event.exchange_id in asking]
+        found = [event for event in self._snapshots if asking.intersection(event.exchanges)]
         return [event for event in found if event.seq > max(behind, default=0)]
 
     def _no_snapshot(self, kind: str, number: str) -> NotOnTape:

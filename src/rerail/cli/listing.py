@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -62,9 +62,11 @@ def half_text(half: UnfinishedBody) -> str:
     return f"{place} ({quantity(half.size, 'byte')})"
 
 
-def print_overview(path: str, outline: Outline, *, steps_only: bool) -> None:
-    """The page for a person, or with tabs for a pipe."""
-    for name, text in _summary(path, outline):
+def print_overview(
+    path: str, outline: Outline, relatives: Iterable[tuple[str, str]] = (), *, steps_only: bool
+) -> None:
+    """The page for a person, or with tabs for a pipe; `relatives` are lines of what came of it."""
+    for name, text in (*_summary(path, outline), *relatives):
         label = f"{name:<11}" if for_person() else f"{name}\t"
         say(f"{styled(label, bold=True)}{one_line(text)}")
     found = list(rows(outline, steps_only=steps_only))

@@ -21,6 +21,8 @@ VERBS: Final = {
     "show": ("rerail.cli.show:show", "Look at a tape: summary, exchanges, one exchange whole."),
     "steps": ("rerail.cli.steps:steps", "The conversation: what each model call heard and said."),
     "why": ("rerail.cli.why:why", "Where a value came from: the first record that holds it."),
+    "diff": ("rerail.cli.diff:diff", "Two tapes beside each other, down to where they part."),
+    "test": ("rerail.cli.test:test", "Make a regression test out of a tape."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
     "run": ("rerail.cli.run:run", "An agent's task with an independent check, from a contract."),
     "approve": ("rerail.cli.approve:approve", "Let one proposal be applied to one target."),

@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import click
 
@@ -43,6 +43,7 @@ COMMAND: Final = "rerail.command"
 _LOOKS_SECRET: Final = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 
 Parameters = ParamSpec("Parameters")
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 Address = tuple[str, int]
 
 
@@ -56,6 +57,72 @@ files_option = click.option(
     "or the folder itself, which is then written.",
 )
 """Which files a command works on that is replayed; `rerail.playback.place.Files`."""
+
+variables_option = click.option(
+    "-e",
+    "--env",
+    "names",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set a variable otherwise than recorded.",
+)
+ignore_option = click.option(
+    "--ignore",
+    "ignored",
+    metavar="PATH",
+    multiple=True,
+    help="A field that need not be equal: messages[*].id, header:x-run, query:t.",
+)
+trust_option = click.option(
+    "--trust",
+    "trusted",
+    is_flag=True,
+    help="Run what the tape says, though you did not record it on this machine.",
+)
+report_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="The report on standard output; the command's own goes to standard error.",
+)
+
+
+def resolve_option(when: str = "") -> Callable[[Verb], Verb]:
+    """`--resolve`; `when` says when an origin is reached at all."""
+    help_ = f"{when}reach this origin at another address."
+    return click.option(
+        "--resolve",
+        "resolved",
+        metavar="HOST:PORT=ADDR:PORT",
+        multiple=True,
+        help=help_[0].upper() + help_[1:],
+    )
+
+
+def check_options(verb: Verb) -> Verb:
+    """`--check`, `--count` and `--jobs`: how good the files of a step are (`rewind.scores`)."""
+    for option in (
+        click.option(
+            "-j",
+            "--jobs",
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="So many at once; by default as many as there are cores.",
+        ),
+        click.option(
+            "--count",
+            metavar="PATTERN",
+            help="Lines of the check's output with this regular expression are its errors; "
+            "without it, an exit status other than 0 is one.",
+        ),
+        click.option(
+            "--check",
+            metavar="COMMAND",
+            help="Run this in a copy of the folder as it was at each step: it says the score.",
+        ),
+    ):
+        verb = option(verb)
+    return verb
 
 
 def own_failures_are(

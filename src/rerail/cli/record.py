@@ -18,6 +18,7 @@ from rerail.cli.options import (
     present_folder,
     reach,
     resolve_map,
+    resolve_option,
     warn_of_secrets,
 )
 from rerail.clock import wall_ns
@@ -59,13 +60,7 @@ class Record(click.Command):
 )
 @click.option("--task", "task_id", metavar="ID", default="", help="What the run is an attempt at.")
 @click.option("--run", "run_id", metavar="ID", default="", help="The run's own identifier.")
-@click.option(
-    "--resolve",
-    "resolved",
-    metavar="HOST:PORT=ADDR:PORT",
-    multiple=True,
-    help="Reach this origin at another address.",
-)
+@resolve_option()
 @click.option(
     "--upstream-proxy",
     metavar="URL",

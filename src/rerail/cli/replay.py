@@ -13,9 +13,14 @@ from rerail.cli.options import (
     COMMAND,
     TakesCommand,
     files_option,
+    ignore_option,
     kept_variables,
     reach,
+    report_option,
     resolve_map,
+    resolve_option,
+    trust_option,
+    variables_option,
 )
 from rerail.errors import UsageProblem
 
@@ -36,13 +41,7 @@ if TYPE_CHECKING:
     help="A request that is not on the tape is refused, gets the nearest recorded "
     "reply, or goes to its real service (model calls only).",
 )
-@click.option(
-    "--ignore",
-    "ignored",
-    metavar="PATH",
-    multiple=True,
-    help="A field that need not be equal: messages[*].id, header:x-run, query:t.",
-)
+@ignore_option
 @click.option(
     "--pace",
     metavar="fast|recorded|X",
@@ -55,14 +54,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Hold the reply to request N of the replay until Enter: attach a debugger then.",
 )
-@click.option(
-    "-e",
-    "--env",
-    "names",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set a variable otherwise than recorded.",
-)
+@variables_option
 @click.option(
     "-o",
     "--output",
@@ -70,20 +62,15 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Record the replay itself.",
 )
-@click.option(
-    "--resolve",
-    "resolved",
-    metavar="HOST:PORT=ADDR:PORT",
-    multiple=True,
-    help="With --on-divergence live: reach this origin at another address.",
-)
-@click.option(
-    "--trust",
-    "trusted",
-    is_flag=True,
-    help="Run what the tape says, though you did not record it on this machine.",
-)
+@resolve_option("with --on-divergence live: ")
+@trust_option
 @files_option
+@click.option(
+    "--present",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
+    help="The folder that has the present files, where it is not the recorded one.",
+)
 @click.option(
     "--keep-workspace",
     "keep_files",
@@ -92,12 +79,7 @@ if TYPE_CHECKING:
     help="Keep the copy that the command worked on in this new folder.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing tape with -o.")
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="The report on standard output; the command's own goes to standard error.",
-)
+@report_option
 @click.option(
     "--report",
     metavar="FILE",
@@ -118,6 +100,7 @@ def replay(
     resolved: tuple[str, ...],
     trusted: bool,
     files: "Files",
+    present: Path | None,
     keep_files: Path | None,
     force: bool,
     as_json: bool,
@@ -154,6 +137,7 @@ def replay(
         trusted=trusted,
         files=files,
         keep_files=_new_folder(keep_files) if keep_files else None,
+        present=present,
     )
     with Tape.open(tape or _newest_tape()) as opened, output_kept(as_json) as ours:
         record = None

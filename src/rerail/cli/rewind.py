@@ -10,8 +10,14 @@ import click
 from rerail.cli.options import (
     COMMAND,
     TakesCommand,
+    check_options,
     files_option,
+    ignore_option,
     kept_variables,
+    report_option,
+    resolve_option,
+    trust_option,
+    variables_option,
 )
 from rerail.errors import UsageProblem
 
@@ -25,9 +31,10 @@ if TYPE_CHECKING:
 @click.option(
     "--to",
     "to",
-    metavar="STEP|last",
+    metavar="STEP|best|last",
     required=True,
-    help="The first model call that is asked anew: 4, s4, or the last one.",
+    help="The first model call that is asked anew: 4, s4, the last one, or the last with the "
+    "fewest errors.",
 )
 @click.option("--hint", metavar="TEXT|@FILE", help="What the model is told besides, as the user.")
 @click.option(
@@ -37,28 +44,24 @@ if TYPE_CHECKING:
     help="At most so many model calls from there on; the next one is refused.",
 )
 @click.option(
+    "-n",
+    "--forks",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Make so many forks, side by side.",
+)
+@click.option(
     "--allow",
     "allowed",
     metavar="'METHOD HOST[/PATH]'",
     multiple=True,
     help="Let these requests reach their origin, though they are no model calls.",
 )
+@check_options
 @files_option
-@click.option(
-    "-e",
-    "--env",
-    "names",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set a variable otherwise than recorded.",
-)
-@click.option(
-    "--ignore",
-    "ignored",
-    metavar="PATH",
-    multiple=True,
-    help="A field that need not be equal on the way there.",
-)
+@variables_option
+@ignore_option
 @click.option(
     "-o",
     "--output",
@@ -66,26 +69,10 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where the fork's tape goes; by default beside TAPE.",
 )
-@click.option(
-    "--resolve",
-    "resolved",
-    metavar="HOST:PORT=ADDR:PORT",
-    multiple=True,
-    help="Reach this origin at another address.",
-)
-@click.option(
-    "--trust",
-    "trusted",
-    is_flag=True,
-    help="Run what the tape says, though you did not record it on this machine.",
-)
+@resolve_option()
+@trust_option
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="The report on standard output; the command's own goes to standard error.",
-)
+@report_option
 @click.pass_context
 def rewind(
     context: click.Context,
@@ -93,7 +80,11 @@ def rewind(
     to: str,
     hint: str | None,
     turns: int | None,
+    forks: int,
     allowed: tuple[str, ...],
+    check: str | None,
+    count: str | None,
+    jobs: int | None,
     files: "Files",
     names: tuple[str, ...],
     ignored: tuple[str, ...],
@@ -107,50 +98,56 @@ def rewind(
 
     Up to the step everything comes from the tape, offline and at no cost. From there model calls
     go to the real service; nothing else does, unless --allow names it. The exit status is 0 where
-    the command then ended well, else 1; 2 where it could not start.
+    the command then ended well, and a check found no errors; else 1; 2 where it could not start.
     """
     from rerail.cli.replay import live_origins, output_kept
+    from rerail.cli.scores import Asked, checking
     from rerail.playback.session import ReplaySettings
+    from rerail.rewind.choice import choose, read_target
     from rerail.rewind.onward import Allowed
     from rerail.rewind.session import RewindSettings
     from rerail.rewind.session import rewind as rewind_tape
     from rerail.sandbox.choose import choose_sandbox
     from rerail.tape.reader import Tape
 
-    environment = dict(os.environ)
-    step = _step(to)
-    settings = RewindSettings(
-        step=step,
-        replay=ReplaySettings(
-            environment=environment,
-            command=context.meta[COMMAND],
-            changed=kept_variables(names, environment),
-            ignore=ignored,
-            live=live_origins(environment, resolved),
-            choose=choose_sandbox,
-            files=files,
-            trusted=trusted,
-        ),
-        output=output or _beside(tape, to, overwrite=force),
-        hint=_hint(hint),
-        turns=turns,
-        allowed=[Allowed.parse(text) for text in allowed],
-        overwrite=force,
+    environment, target = dict(os.environ), read_target(to)
+    asked = Asked(check, count, jobs, trusted)
+    way_there = ReplaySettings(
+        environment=environment,
+        command=context.meta[COMMAND],
+        changed=kept_variables(names, environment),
+        ignore=ignored,
+        live=live_origins(environment, resolved),
+        choose=choose_sandbox,
+        files=files,
+        trusted=trusted,
     )
-    with Tape.open(tape) as opened, output_kept(as_json) as ours:
-        report = rewind_tape(opened, settings)
-        _tell(report, ours if as_json else None)
+    may_pass, said = [Allowed.parse(text) for text in allowed], _hint(hint)
+    with Tape.open(tape) as opened:
+        with checking(asked) as how:
+            chosen = choose(opened, target, asked.parsed(), how)
+        if forks > 1:
+            from rerail.cli.forks import make_forks, tapes_for
+
+            stem = output or _named(tape, chosen.step)
+            tapes = tapes_for(stem, forks, overwrite=force)
+            return make_forks(context, chosen, tapes, jobs or 0)
+        settings = RewindSettings(
+            step=chosen.step,
+            why=chosen.why,
+            replay=way_there,
+            output=output or _beside(tape, chosen.step, overwrite=force),
+            hint=said,
+            turns=turns,
+            allowed=may_pass,
+            overwrite=force,
+            check=asked.parsed(),
+            checking=how,
+        )
+        with output_kept(as_json) as ours:
+            report = rewind_tape(opened, settings)
+            _tell(report, ours if as_json else None)
     return 0 if report.ended_well else 1
-
-
-def _step(text: str) -> int:
-    """The number of a step; 0 is the last one."""
-    digits = text.removeprefix("s")
-    if text == "last":
-        return 0
-    if not digits.isdigit() or int(digits) == 0:
-        raise UsageProblem(f"`{text}` is no step", hint="write --to 4, --to s4 or --to last")
-    return int(digits)
 
 
 def _hint(text: str | None) -> str:
@@ -167,12 +164,16 @@ def _hint(text: str | None) -> str:
         ) from error
 
 
-def _beside(tape: Path, to: str, *, overwrite: bool) -> Path:
+def _beside(tape: Path, step: int, *, overwrite: bool) -> Path:
     """`run.s4.tape` beside `run.tape`; with a number more where that is there."""
-    stem = f"{tape.name.removesuffix('.tape')}.s{to.removeprefix('s')}".replace(".slast", ".last")
-    names = chain([f"{stem}.tape"], (f"{stem}-{number}.tape" for number in count(2)))
-    places = (tape.with_name(name) for name in names)
+    named = _named(tape, step)
+    more = (named.with_name(f"{named.stem}-{number}.tape") for number in count(2))
+    places = chain([named], more)
     return next(place for place in places if overwrite or not place.exists())
+
+
+def _named(tape: Path, step: int) -> Path:
+    return tape.with_name(f"{tape.name.removesuffix('.tape')}.s{step}.tape")
 
 
 def _tell(report: "RewindReport", output: int | None) -> None:

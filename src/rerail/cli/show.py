@@ -8,6 +8,7 @@ from rerail.cli import raw as raw_bytes
 from rerail.cli.complaint import complain
 from rerail.cli.damage import tell_damage
 from rerail.cli.facts import event_values
+from rerail.cli.family import relatives, show_family, tapes_in
 from rerail.cli.files import Asked, show_files
 from rerail.cli.follow import follow as follow_tape
 from rerail.cli.listing import overview_values, print_event, print_overview
@@ -61,11 +62,14 @@ def show(
     follow: bool,
     as_json: bool,
 ) -> int:
-    """Show what is on TAPE, all in all or one thing whole.
+    """Show what is on TAPE, all in all or one thing whole; of a folder, which tape came from which.
 
     NUMBER is an event (12 or e12), an exchange (r3), a step (s4) or a child process (p5).
     """
     views = {"--steps": steps, "--events": events, "--follow": follow}
+    one_thing = (number, files, extract, raw, *views.values())
+    if not any(one_thing) and (tapes := tapes_in(tape)):
+        return show_family(tape, tapes, as_json=as_json)
     if files is not None or extract is not None:
         _check_files(files, views | {"--raw": raw, "--request": request})
         asked = Asked(files or "", number or "", extract, as_json)
@@ -118,7 +122,8 @@ def _overview(tape: Tape, *, steps_only: bool, as_json: bool) -> int:
     if as_json:
         say(json_text(overview_values(str(tape.path), outline, steps_only=steps_only)))
     else:
-        print_overview(str(tape.path), outline, steps_only=steps_only)
+        found = relatives(tape.path, outline.tape_id) if not steps_only else ()
+        print_overview(str(tape.path), outline, found, steps_only=steps_only)
     return tell_damage(tape, outline.damage)
 
 

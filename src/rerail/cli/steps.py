@@ -1,41 +1,119 @@
-"""`rerail steps`: the run as the conversation it was, step by step."""
+"""`rerail steps`: the run as the conversation it was, step by step; with a check, its scores."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rerail.cli.conversation import print_turn, read_turns, turn_values
+from rerail.cli.conversation import print_part, print_turn, read_turns, turn_values
 from rerail.cli.damage import tell_damage
 from rerail.cli.numbers import Number, exchanges_of, read_number
-from rerail.cli.outline import read_outline
+from rerail.cli.options import check_options, trust_option
+from rerail.cli.outline import Outline, read_outline
+from rerail.cli.scores import (
+    Asked,
+    checking,
+    errors_text,
+    files_text,
+    files_values,
+    print_scores,
+    score_values,
+)
 from rerail.cli.texts import json_text, say
 from rerail.errors import UsageProblem
+from rerail.rewind.moments import END, Moments
+from rerail.rewind.scores import Scores, score_tape
 from rerail.tape.reader import Tape
+from rerail.workspace.kept import Kept
 
 
 @click.command()
 @click.argument("tape", type=click.Path(path_type=Path))
 @click.argument("step", required=False)
+@check_options
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, every text whole.")
-def steps(tape: Path, step: str | None, as_json: bool) -> int:
+def steps(
+    tape: Path,
+    step: str | None,
+    check: str | None,
+    count: str | None,
+    jobs: int | None,
+    trusted: bool,
+    as_json: bool,
+) -> int:
     """Show the conversation of TAPE: what each model call was newly told, and what it answered.
 
     One line a message; with STEP (4 or s4) that one alone, every text whole. This is a reading of
-    the recorded bodies; `rerail show TAPE s4` shows them as they are.
+    the recorded bodies; `rerail show TAPE s4` shows them as they are. With --check, one line a
+    step: time, tokens, tools called, files changed, and the score that COMMAND gives its files.
     """
     wanted = _step(step) if step is not None else None
+    asked = Asked(check, count, jobs, trusted)
+    asked.parsed()
     with Tape.open(tape) as opened:
         outline = read_outline(opened)
         if wanted is not None:
             exchanges_of(outline, wanted)
-        found = read_turns(opened, outline)
-        chosen = [turn for turn in found if wanted is None or turn.step == wanted.value]
+        page = _Page(opened, outline, wanted, asked)
         if as_json:
-            say(json_text({"turns": [turn_values(turn) for turn in chosen]}))
+            say(json_text(page.values()))
         else:
-            for turn in chosen:
-                print_turn(turn, whole=wanted is not None)
-        return tell_damage(opened, outline.damage)
+            page.print()
+        return tell_damage(opened, [*outline.damage, *page.moments.damage])
+
+
+class _Page:
+    """The steps of one tape, or one of them."""
+
+    def __init__(self, tape: Tape, outline: Outline, wanted: Number | None, asked: Asked) -> None:
+        self.moments = Moments.of(Kept(tape, outline.snapshots), outline.steps)
+        self._changed = self.moments.changed()
+        found = read_turns(tape, outline)
+        self._turns = [turn for turn in found if wanted is None or turn.step == wanted.value]
+        self._one = wanted is not None
+        self._scores = self._scored(tape, asked)
+
+    def _scored(self, tape: Tape, asked: Asked) -> Scores | None:
+        check = asked.parsed()
+        if check is None:
+            return None
+        only = [turn.step for turn in self._turns] if self._one else None
+        with checking(asked) as how:
+            return score_tape(tape, self.moments, check, how, only)
+
+    def print(self) -> None:
+        if self._scores is not None and not self._one:
+            print_scores(self._turns, self._changed, self._scores)
+            return
+        for turn in self._turns:
+            print_turn(turn, files=files_text(self._changed.get(turn.step)), whole=self._one)
+            score = self._scores.at.get(turn.step) if self._scores else None
+            if score is not None:
+                said = score.why or f"{errors_text(score.errors)}, status {score.status}"
+                print_part("check", f"{said}\n{score.output}", whole=True)
+
+    def values(self) -> dict[str, Any]:
+        scores = self._scores
+        told: dict[str, Any] = {"turns": list(self._values())}
+        if scores is not None:
+            count = scores.check.count
+            told["check"] = {
+                "command": scores.check.command,
+                "count": count.pattern if count else None,
+                "best": scores.best,
+            }
+            end = {"files": files_values(self._changed.get(END))}
+            told["end"] = end | {"score": score_values(scores.at.get(END))}
+        return told
+
+    def _values(self) -> Iterator[dict[str, Any]]:
+        for turn in self._turns:
+            told = turn_values(turn) | {"files": files_values(self._changed.get(turn.step))}
+            if self._scores is not None:
+                told["score"] = score_values(self._scores.at.get(turn.step))
+            yield told
 
 
 def _step(text: str) -> Number:

@@ -1,136 +1,112 @@
-"""A command run aside: nothing on standard input, what it says kept in memory, a time limit.
+"""Commands run aside, to their end, with what they say kept: a check, a rewind. Several at once.
 
-It has a session of its own, and no terminal: at the time limit all of the session's first group is
-ended. Knows no tape. Whether what was begun has had an effect, nobody can tell from here.
+Unlike `rerail.launch.child` it has no terminal, and nobody passes signals on to it. Knows no tape.
 """
 
 import os
-import select
 import signal
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import TracebackType
+from typing import IO, Final, Self
 
 from msgspec import Struct
 
-from rerail.clock import monotonic_ns
-from rerail.launch.spawn import spawn
+from rerail.launch.command import SHELL
 
-if TYPE_CHECKING:
-    from rerail.sandbox.choose import Sandbox
-
-OUTPUT_SIZE: Final = 16 << 20
-"""Bytes of each stream that are kept; what comes after is read and forgotten."""
-
-_LINGER_NS: Final = 200_000_000
-"""So long what it left running may still say something."""
-
-_PIECE: Final = 1 << 16
+SAID_SIZE: Final = 16 << 20
+"""Bytes of what a command says that are looked at."""
 
 
-class Aside(Struct, frozen=True):
-    """How it ended and what it said. `cut`: it said more than is kept."""
+class Said(Struct, frozen=True):
+    """How a command ended, as a shell says it, and what it said, errors among the rest."""
 
     status: int
-    signal: int = 0
-    timed_out: bool = False
-    output: bytes = b""
-    errors: bytes = b""
-    cut: bool = False
-
-    @property
-    def well(self) -> bool:
-        """Whether it ended by itself, with status 0, and all it said is there."""
-        return not (self.status or self.signal or self.timed_out or self.cut)
+    output: bytes
 
 
-def run_aside(
-    words: Sequence[str],
-    *,
-    cwd: Path,
-    environment: Mapping[str, str],
-    seconds: float,
-    sandbox: "Sandbox | None" = None,
-) -> Aside:
-    """Run a command to its end, or to the time limit.
+class Aside:
+    """Commands beside everything else; `with` ends those that still run.
 
-    Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem`, `SandboxFailed` where it could
-    not be started: then it has done nothing.
+    Lines of the shell are killed then, with what they started; programs are asked to end.
     """
-    with ExitStack() as closing:
-        output, output_end = os.pipe()
-        errors, errors_end = os.pipe()
-        closing.callback(os.close, output)
-        closing.callback(os.close, errors)
-        with Path(os.devnull).open("rb") as nothing:
-            try:
-                streams = (nothing.fileno(), output_end, errors_end)
-                pid = spawn(
-                    words, cwd=cwd, environment=environment, sandbox=sandbox, streams=streams
-                ).pid
-            finally:
-                os.close(output_end)
-                os.close(errors_end)
-        return _Watched(pid, output, errors, seconds).ended()
 
+    def __init__(self) -> None:
+        self._running: set[int] = set()
+        self._asked_to_end: set[int] = set()
 
-class _Watched:
-    """The running command, its two streams and its deadline."""
+    def __enter__(self) -> Self:
+        return self
 
-    def __init__(self, pid: int, output: int, errors: int, seconds: float) -> None:
-        self._pid = pid
-        self._end = os.pidfd_open(pid)
-        self._said = {output: bytearray(), errors: bytearray()}
-        self._open = set(self._said)
-        self._deadline = monotonic_ns() + int(min(seconds, 1e9) * 1e9)
-        self._cut = False
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for group in tuple(self._running):
+            _end(group)
+        for pid in tuple(self._asked_to_end):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGTERM)
 
-    def ended(self) -> Aside:
+    def shell(self, line: str, folder: Path, environment: Mapping[str, str]) -> Said:
+        """Have the shell run a line in a folder; from any thread. Raises OSError."""
+        # A file, not a pipe: what the command leaves running would keep a pipe open.
+        with tempfile.TemporaryFile() as output:
+            status = self._run([SHELL, "-c", line], folder, environment, output)
+            output.seek(0)
+            return Said(status, output.read(SAID_SIZE))
+
+    def program(
+        self, words: list[str], environment: Mapping[str, str], said: Path
+    ) -> tuple[int, bytes]:
+        """Run a program that has something to finish; from any thread. Raises OSError.
+
+        Returns its status and its output; what it says on standard error goes to the file `said`.
+        """
+        with said.open("wb") as errors:
+            process = subprocess.Popen(
+                words,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        self._asked_to_end.add(process.pid)
         try:
-            timed_out = not self._listen(until_end=True)
-        except BaseException:
-            self._kill()
-            os.waitpid(self._pid, 0)
-            raise
-        else:
-            if timed_out:
-                self._kill()
-            code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+            output, _ = process.communicate()
+            return _status(process.returncode), output
         finally:
-            os.close(self._end)
-        self._deadline = monotonic_ns() + _LINGER_NS
-        self._listen(until_end=False)
-        output, errors = (bytes(said) for said in self._said.values())
-        number = -code if code < 0 else 0
-        return Aside(128 + number if number else code, number, timed_out, output, errors, self._cut)
+            self._asked_to_end.discard(process.pid)
 
-    def _listen(self, *, until_end: bool) -> bool:
-        """Read what comes, until it has ended, or else said its last; False at the deadline."""
-        while until_end or self._open:
-            left = self._deadline - monotonic_ns()
-            if left <= 0:
-                return False
-            waiting = select.poll()
-            for descriptor in (*self._open, *((self._end,) if until_end else ())):
-                waiting.register(descriptor, select.POLLIN)
-            ready = [descriptor for descriptor, _ in waiting.poll(left / 1e6)]
-            for descriptor in ready:
-                if descriptor != self._end:
-                    self._read(descriptor)
-            if until_end and ready == [self._end]:
-                return True
-        return True
+    def _run(
+        self, words: list[str], folder: Path, environment: Mapping[str, str], output: IO[bytes]
+    ) -> int:
+        process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env={**environment, "PWD": str(folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        self._running.add(process.pid)
+        try:
+            return _status(process.wait())
+        finally:
+            _end(process.pid)  # what it left running
+            self._running.discard(process.pid)
 
-    def _read(self, descriptor: int) -> None:
-        piece = os.read(descriptor, _PIECE)
-        if not piece:
-            self._open.discard(descriptor)
-        said = self._said[descriptor]
-        room = OUTPUT_SIZE - len(said)
-        said += piece[:room]
-        self._cut = self._cut or len(piece) > room
 
-    def _kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._pid, signal.SIGKILL)
+def _status(code: int) -> int:
+    return code if code >= 0 else 128 - code
+
+
+def _end(group: int) -> None:
+    with suppress(OSError):
+        os.killpg(group, signal.SIGKILL)

@@ -100,7 +100,7 @@ class Effects:
         if snapshot.why == "child":
             return self._ended.get(snapshot.process_id, 0)
         if snapshot.why == "step":
-            return self._asked.get(snapshot.exchange_id, 0)
+            return max(self._asked.get(number, 0) for number in snapshot.exchanges)
         return snapshot.seq
 
     def _tree(self, snapshot: WorkspaceSnapshot) -> Tree:

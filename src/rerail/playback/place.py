@@ -121,18 +121,20 @@ def place_for(
     environment: Mapping[str, str],
     choose: Choose | None,
     keep: Path | None = None,
+    present: Path | None = None,
 ) -> Iterator[Place]:
     """Prepare a place; its copies are removed at the end, or kept in `keep`, a new folder.
 
     `folder` is where the command runs if it is not in a copy, and `why` says why that is so, if it
-    must be. Raises UserError where no copy can be made.
+    must be. `present` is the folder whose files are the present ones, where it is not the
+    recorded one. Raises UserError where no copy can be made.
     """
     with ExitStack() as stack:
         run_folder = place_for_run()
         stack.callback(_remove_if_empty, run_folder)
         scratch = None
         if files != IN_PLACE and not why:
-            scratch = _scratch(tape, stack, files)
+            scratch = _scratch(tape, stack, files, present)
             why = "" if scratch else "the tape has no snapshots"
         if scratch is None:
             sandbox = choose(sockets=[run_folder / CHANNEL]) if choose else None
@@ -143,9 +145,9 @@ def place_for(
             scratch.keep(keep)
 
 
-def _scratch(tape: Tape, stack: ExitStack, files: Files) -> Scratch | None:
+def _scratch(tape: Tape, stack: ExitStack, files: Files, present: Path | None) -> Scratch | None:
     try:
-        scratch = Scratch.make(tape, overlay=files == "present")
+        scratch = Scratch.make(tape, overlay=files == "present", present=present)
     except OSError as error:
         raise UserError(
             f"cannot make a copy of the recorded folder: {error.strerror or error}",

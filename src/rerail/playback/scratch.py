@@ -9,7 +9,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Final, Self
 
 from rerail.sandbox.view import Bind
 from rerail.tape.reader import Tape
+from rerail.tape.records import WorkspaceSnapshot
 from rerail.tape.trees import Entry, Tree
 from rerail.workspace.changes import Changes, changes, held, same_thing
 from rerail.workspace.kept import Kept
@@ -62,28 +63,52 @@ class Scratch:
         self.copies = copies
 
     @classmethod
-    def make(cls, tape: Tape, *, overlay: bool) -> "Scratch | None":
+    def make(cls, tape: Tape, *, overlay: bool, present: Path | None = None) -> Self | None:
         """Make the copies; None where the tape has no snapshots.
 
+        `present` is the folder that stands for the workspace now, where it is known.
         Raises NotOnTape, TapeAltered, OSError.
         """
         kept = Kept(tape)
         if not kept.all:
             return None
+        folders = list(dict.fromkeys(event.folder for event in kept.all))
+
+        def copied(base: Path) -> list[Copy]:
+            copies = [_recorded(kept, name, base / str(at)) for at, name in enumerate(folders)]
+            _find_present(copies)
+            copies[0].present = present or copies[0].present
+            if overlay:
+                _lay_on_top(copies[0])
+            return copies
+
+        return cls._made(copied)
+
+    @classmethod
+    def at(cls, kept: Kept, moment: WorkspaceSnapshot) -> Self:
+        """A copy of one folder as it was at one moment; what was left out is linked to as it is.
+
+        Raises NotOnTape, TapeAltered, OSError.
+        """
+        tree = kept.tree(moment)
+
+        def copied(base: Path) -> list[Copy]:
+            copies = [_restored(kept, moment.folder, base / "0", tree, tree)]
+            _find_present(copies)
+            return copies
+
+        scratch = cls._made(copied)
+        scratch.show_by_links()
+        return scratch
+
+    @classmethod
+    def _made(cls, copied: Callable[[Path], list[Copy]]) -> Self:
         base = Path(tempfile.mkdtemp(prefix=_PREFIX))
         with ExitStack() as where_it_fails:
             where_it_fails.callback(remove_folder, base)
             lock = _lock(base / _LOCK)
             where_it_fails.callback(os.close, lock)
-            folders = dict.fromkeys(event.folder for event in kept.all)
-            copies = [
-                _copied(kept, folder, base / str(number)) for number, folder in enumerate(folders)
-            ]
-            for copy in copies:
-                copy.present = copy.recorded if copy.recorded.is_dir() else None
-            copies[0].present = copies[0].present or _like(copies[0], Path.cwd())
-            if overlay:
-                _lay_on_top(copies[0])
+            copies = copied(base)
             for copy in copies:
                 _show(copy)
             where_it_fails.pop_all()
@@ -199,13 +224,23 @@ def _without(tree: Tree, paths: set[bytes]) -> Tree:
     return tuple(entry for entry in held(tree) if entry.path not in paths)
 
 
-def _copied(kept: Kept, folder: str, place: Path) -> Copy:
+def _recorded(kept: Kept, folder: str, place: Path) -> Copy:
     """What was recorded; of a run that was lost, the end is the last there is."""
     snapshots = kept.of(folder)
-    start, end = kept.tree(snapshots[0]), kept.tree(snapshots[-1])
+    return _restored(kept, folder, place, kept.tree(snapshots[0]), kept.tree(snapshots[-1]))
+
+
+def _restored(kept: Kept, folder: str, place: Path, start: Tree, end: Tree) -> Copy:
     place.mkdir(mode=0o700)
     restore(start, place, kept.by_digest)
     return Copy(Path(folder), place, start, end)
+
+
+def _find_present(copies: list[Copy]) -> None:
+    """Where the folders are now; the workspace may have moved to where we are."""
+    for copy in copies:
+        copy.present = copy.recorded if copy.recorded.is_dir() else None
+    copies[0].present = copies[0].present or _like(copies[0], Path.cwd())
 
 
 def _like(copy: Copy, folder: Path) -> Path | None:

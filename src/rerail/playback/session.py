@@ -72,7 +72,8 @@ class ReplaySettings:
     the tape kept are set again over it, and `changed` over those. `choose` gives the sandbox; with
     None nothing cuts the command off. `onward` decides where a rewind leaves the tape, by way of
     `live`. `trusted`: a tape that this user did not record here may decide what runs. `files` says
-    which the command works on; a copy is kept in `keep_files`, a new folder.
+    which the command works on, `present` the folder that has the present ones where it is not the
+    recorded one; a copy is kept in `keep_files`, a new folder.
     """
 
     environment: Mapping[str, str]
@@ -88,6 +89,7 @@ class ReplaySettings:
     choose: Choose | None = None
     files: Files = "present"
     keep_files: Path | None = None
+    present: Path | None = None
 
 
 class Record(Protocol):
@@ -136,6 +138,7 @@ def replay(
         environment=settings.environment,
         choose=settings.choose,
         keep=settings.keep_files,
+        present=settings.present,
     ) as place:
         return _Replaying(tape, settings, record, place, known=known).run()
 

@@ -18,7 +18,7 @@ from rerail.redact.lazy import Lazy
 from rerail.redact.reference import References, from_wire
 from rerail.redact.urls import UrlCleaner
 from rerail.tape import plane_records as planes
-from rerail.tape import records
+from rerail.tape import records, script_records
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.records import Body, Event, NotCaptured
 
@@ -31,12 +31,14 @@ _BEARER = Lazy(rb"([Bb]earer +)(?=[\w.~+/-]*\d)([\w.~+/-]{12,}=*)(?![\w=\"])")
 
 _REMEMBERED: Final = 1024
 _REMEMBERED_SIZE: Final = 256
+_HEADS: Final = 64
+_HEAD_SIZE: Final = 1 << 12
 
 
 class Redactor:
     """Replaces credentials, with one run's key: the same secret has the same reference."""
 
-    __slots__ = ("_arguments", "_harmless", "_heads", "_known", "_references", "_urls")
+    __slots__ = ("_arguments", "_harmless", "_heads", "_known", "_read", "_references", "_urls")
 
     def __init__(self, references: References, known: KnownSecrets) -> None:
         self._references = references
@@ -45,6 +47,7 @@ class Redactor:
         self._heads = HeadCleaner(references)
         self._arguments = ArgumentCleaner(references)
         self._harmless: set[str] = set()
+        self._read: dict[bytes, bytes] = {}
 
     @classmethod
     def create(cls, *, key: bytes, secrets: Iterable[str] = ()) -> Self:
@@ -58,7 +61,14 @@ class Redactor:
 
     def head(self, raw: bytes) -> bytes:
         """A request's or a reply's head, credentials replaced, every other byte as it was."""
-        return self._text(self._heads.clean(from_wire(raw)))
+        cleaned = self._read.get(raw)
+        if cleaned is None:
+            cleaned = self._text(self._heads.clean(from_wire(raw)))
+            if len(self._read) >= _HEADS:
+                self._read.clear()
+            if len(raw) <= _HEAD_SIZE:
+                self._read[raw] = cleaned
+        return cleaned
 
     def fields(self, raw: bytes) -> bytes:
         """The same for a section without a start line: trailers."""
@@ -247,4 +257,22 @@ _FIELDS: Final = _table(
     (planes.HoldMet, {"reason": _TEXT, "why": _TEXT}),
     (planes.RetryDecided, {"reason": _TEXT}),
     (planes.TaskEnded, {"reason": _TEXT}),
+    (
+        script_records.ScriptStarted,
+        {
+            "name": _TEXT,
+            "code": _BODY,
+            "inputs": _BODY,
+            "engine": _TEXT,
+            "tools": Redactor._lines,
+            "repeatable": Redactor._lines,
+        },
+    ),
+    (script_records.ScriptForked, {"history": _BODY}),
+    (script_records.ScriptPaused, {"tool": _TEXT, "arguments": _BODY, "state": _BODY}),
+    (script_records.ScriptAnswered, {"answer": _BODY, "raised": _TEXT}),
+    (script_records.ScriptAsked, {"name": _TEXT}),
+    (script_records.ScriptPrinted, {"text": _BODY}),
+    (script_records.ScriptResumed, {"engine": _TEXT}),
+    (script_records.ScriptEnded, {"output": _BODY, "error": _TEXT}),
 )

@@ -50,6 +50,15 @@ class FilesAtStep(Struct, frozen=True, kw_only=True):
     differs: Annotated[list[str], _says("the first of them")] = []
 
 
+class Checked(Struct, frozen=True, kw_only=True):
+    """What a check said of the files before and after. null: it said nothing."""
+
+    command: str
+    count: str | None = None
+    errors_at_step: int | None = None
+    errors_at_end: int | None = None
+
+
 class Live(Struct, frozen=True, kw_only=True):
     """What was asked of the live model. Tokens are as the provider counted them."""
 
@@ -68,12 +77,17 @@ class RewindReport(Struct, frozen=True, kw_only=True):
     turns: Annotated[int | None, _says("the budget of further turns; null: none")] = None
     fork: Fork
     reached: Annotated[bool, _says("the run followed its recording to the step and went live")]
-    ended_well: Annotated[bool, _says("it reached the step and the command ended with status 0")]
+    ended_well: Annotated[
+        bool,
+        _says("it reached the step, the command ended with status 0, a check found no errors"),
+    ]
+    chosen: Annotated[str, _says("why this step; empty where a person named it")] = ""
     hint_place: HintPlace | None = None
     live: Live
     files_at_step: Annotated[
         FilesAtStep | None, _says("null: one of the two tapes has no snapshot of the step")
     ] = None
+    check: Annotated[Checked | None, _says("null: there was none, or nothing to check")] = None
     replay: Report
 
 
@@ -85,6 +99,8 @@ def make_report(
     *,
     hint: str,
     files: FilesAtStep | None = None,
+    check: Checked | None = None,
+    chosen: str = "",
 ) -> RewindReport:
     """Put a report together; `taken` are the turns of the fork's tape that went live."""
     place = onward.hinting.place if onward.hinting else None
@@ -96,7 +112,10 @@ def make_report(
         turns=onward.turns,
         fork=Fork(path=str(kept.tape), id=kept.tape_id, run_id=kept.run_id),
         reached=onward.begun,
-        ended_well=onward.begun and replay.ended.status == 0,
+        ended_well=onward.begun
+        and replay.ended.status == 0
+        and (check is None or check.errors_at_end == 0),
+        chosen=chosen,
         hint_place=_place(place) if place else None,
         live=Live(
             turns=len(onward.taken),
@@ -104,6 +123,7 @@ def make_report(
             output_tokens=_sum([usage.output_tokens for usage in usages]),
         ),
         files_at_step=files,
+        check=check,
         replay=replay,
     )
 
@@ -130,13 +150,18 @@ def lines(report: RewindReport) -> Iterator[str]:
         yield from render(report.replay).rstrip("\n").split("\n")
         return
     status = report.replay.ended.status
-    well = "well" if report.ended_well else f"with status {status}"
+    well = "well" if status == 0 else f"with status {status}"
     yield f"went back to s{report.step} of {tape} and on from there; the command ended {well}"
+    if report.chosen:
+        yield f"  s{report.step} is {report.chosen}"
     yield f"  live: {_count(report.live.turns, 'model call')}{_tokens(report.live)}"
     if report.hint_place is not None:
         place = report.hint_place
         moved = ", first since the agent cut its history" if place.moved else ""
         yield f"  the hint stands after {_count(place.after, 'entry')} of `{place.field}`{moved}"
+    if report.check is not None:
+        before, after = _errors(report.check.errors_at_step), _errors(report.check.errors_at_end)
+        yield f"  check: {before} at s{report.step}, {after} at the end"
     files = report.files_at_step
     if files is not None and files.differing:
         names = ", ".join(files.differs[:_NAMED])
@@ -155,6 +180,10 @@ def _tokens(live: Live) -> str:
     if live.input_tokens is None and live.output_tokens is None:
         return ""
     return f", {live.input_tokens or 0:,} tokens in, {live.output_tokens or 0:,} out"
+
+
+def _errors(number: int | None) -> str:
+    return _count(number, "error") if number is not None else "no score"
 
 
 def _count(number: int, what: str) -> str:

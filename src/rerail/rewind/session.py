@@ -1,80 +1,123 @@
 """One rewind: a replay up to a step, the live model from there, a fork's tape, and the account."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rerail.capture.replayed import ReplayRecording
-from rerail.errors import NotOnTape
+from rerail.errors import RerailError
 from rerail.llm.bodies import read_bodies
 from rerail.llm.numbered import model_calls
-from rerail.llm.turns import Turn, turns
+from rerail.llm.turns import Bodies, Turn, turns
 from rerail.playback.session import ReplaySettings, replay
 from rerail.rewind.files import files_at
+from rerail.rewind.moments import END, Moments
 from rerail.rewind.onward import Allowed, Hinting, Onward
-from rerail.rewind.report import RewindReport, make_report
-from rerail.tape.exchange import exchanges
+from rerail.rewind.report import Checked, RewindReport, make_report
+from rerail.rewind.scores import Check, Checking, score_tape
+from rerail.tape.exchange import Exchange, exchanges
 from rerail.tape.reader import Tape
+from rerail.workspace.kept import Kept
 
 
 @dataclass(frozen=True, slots=True)
 class RewindSettings:
     """Where to go back to, what to say, and how far to go on.
 
-    `step` is the first model call that is asked anew, 0 for the last one. `replay` is the way
-    there; its `live` is the way out. `output` is the fork's tape.
+    `step` is the first model call that is asked anew, `why` the rule that chose it. `replay` is the
+    way there; its `live` is the way out. `output` is the fork's tape. `check` scores the files at
+    the step and at the end.
     """
 
     step: int
     replay: ReplaySettings
     output: Path
+    why: str = ""
     hint: str = ""
     turns: int | None = None
     allowed: Sequence[Allowed] = field(default_factory=tuple)
     overwrite: bool = False
-
-
-def last_step(tape: Tape) -> int:
-    """The number of a tape's last model call; 0 where there is none."""
-    found = model_calls(tape, exchanges(tape)).steps.values()
-    return max((step for attempt in found for step in attempt.steps), default=0)
+    check: Check | None = None
+    checking: Checking = field(default_factory=Checking)
 
 
 def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
-    """Go back to a step and on from there.
-
-    Raises:
-        NotOnTape: The tape has no such step.
-    """
-    last = last_step(tape)
-    step = settings.step or last
-    if not 0 < step <= last:
-        if not last:
-            raise NotOnTape(
-                "there is no model call on this tape", hint="`rerail show TAPE` shows what it holds"
-            )
-        raise NotOnTape(
-            f"there is no step s{step} on this tape", hint=f"it has steps s1 to s{last}"
-        )
+    """Go back to a step (`rerail.rewind.choice` names one) and on from there."""
+    before = _before(tape, settings)
     hinting = Hinting(settings.hint) if settings.hint else None
-    onward = Onward(step, hinting, settings.turns, tuple(settings.allowed))
-    recording = _Recording(tape, settings, step)
+    onward = Onward(settings.step, hinting, settings.turns, tuple(settings.allowed))
+    recording = _Recording(tape, settings)
     done = replay(tape, replace(settings.replay, onward=onward), record=recording.begin)
     kept = recording.begun.kept
     assert kept is not None
     with Tape.open(kept.tape) as fork:
-        taken = [turn for turn in _turns(fork) if turn.step >= step] if onward.begun else []
-        files = files_at(step, tape, fork) if onward.begun else None
-    return make_report(done, onward, kept, taken, hint=settings.hint, files=files)
+        found = _Found(fork, onward.step) if onward.begun else None
+        return make_report(
+            done,
+            onward,
+            kept,
+            found.taken() if found else [],
+            hint=settings.hint,
+            chosen=settings.why,
+            files=files_at(onward.step, Moments.on(tape), found.moments) if found else None,
+            check=_checked(found, settings, before) if found else None,
+        )
+
+
+def _before(tape: Tape, settings: RewindSettings) -> int | None:
+    """The errors at the step. A check that cannot be run says so before anything is spent."""
+    if settings.check is None:
+        return None
+    moments, step = Moments.on(tape), settings.step
+    wanted = [step] if step in moments.at or not moments.at else []
+    scores = score_tape(tape, moments, settings.check, settings.checking, wanted)
+    return scores.at[step].errors if wanted else None
+
+
+def _checked(found: "_Found", settings: RewindSettings, before: int | None) -> Checked | None:
+    check = settings.check
+    if check is None:
+        return None
+    after = None
+    with suppress(RerailError):  # The run is over: what its check cannot say is no score.
+        own = replace(settings.checking, trusted=True)
+        after = score_tape(found.tape, found.moments, check, own, [END]).at[END].errors
+    return Checked(
+        command=check.command,
+        count=check.count.pattern if check.count else None,
+        errors_at_step=before,
+        errors_at_end=after,
+    )
+
+
+class _Found:
+    """What a fork that went live has on its tape."""
+
+    def __init__(self, tape: Tape, step: int) -> None:
+        self.tape = tape
+        self._step = step
+        self._exchanges = exchanges(tape)
+        self._steps = model_calls(tape, self._exchanges).steps
+        self.moments = Moments.of(Kept(tape), self._steps)
+
+    def taken(self) -> list[Turn]:
+        """The turns that went live."""
+        unreadable: list[Exception] = []
+
+        def bodies(one: Exchange) -> Bodies:
+            return read_bodies(self.tape, one, damaged=unreadable.append)
+
+        found = turns(self._exchanges, self._steps, bodies)
+        return [turn for turn in found if turn.step >= self._step]
 
 
 class _Recording:
     """The fork's tape, begun once it is known that the run may start."""
 
-    def __init__(self, source: Tape, settings: RewindSettings, step: int) -> None:
+    def __init__(self, source: Tape, settings: RewindSettings) -> None:
         self._source = source
         self._settings = settings
-        self._step = step
         self.begun: ReplayRecording
 
     def begin(self) -> ReplayRecording:
@@ -84,13 +127,6 @@ class _Recording:
             self._source,
             environment,
             overwrite=self._settings.overwrite,
-            step=self._step,
+            step=self._settings.step,
         )
         return self.begun
-
-
-def _turns(tape: Tape) -> list[Turn]:
-    found = exchanges(tape)
-    unreadable: list[Exception] = []
-    attempts = model_calls(tape, found).steps
-    return turns(found, attempts, lambda one: read_bodies(tape, one, damaged=unreadable.append))

@@ -6,6 +6,7 @@ in the middle becomes the next piece of the lane's frame. Knows no queue and no 
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -50,6 +51,12 @@ class BlobKeeper:
         self._changed: dict[int, _Lane] = {}
         self._memory = 0
         self._known: OrderedDict[bytes, None] = OrderedDict()
+
+    def take_up(self, digests: Mapping[bytes, int]) -> None:
+        """Go on with a tape that has these contents already, each with its number."""
+        self._ids = max(digests.values(), default=0)
+        for digest in list(digests)[-_DIGESTS_KEPT:]:
+            self._known[digest] = None
 
     def knows(self, digest: bytes) -> bool:
         """Whether this content is on the tape already, as far as this keeper remembers."""

@@ -4,6 +4,7 @@ All of it runs in the writer's own thread, one batch a transaction. What a batch
 is one piece of it, in the first of its rows: a piece for each row would take three times as long.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from rerail.errors import InternalError
@@ -32,6 +33,24 @@ class Keeper:
         self._sealed = 0
         self.blobs = BlobKeeper(storage)
         self.bodies = ArrivingBodies(storage, self.blobs)
+
+    def take_up(self, events: Iterable[bytes]) -> None:
+        """Go on with a tape that has these events already, from its first to its last.
+
+        The last frame is written anew: nobody else's can be gone on with.
+        """
+        held: list[bytes] = []
+        for data in events:
+            if len(held) == form.EVENTS_PER_FRAME:
+                self._frame_first += len(held)
+                held = []
+            held.append(data)
+            self._tree.add(leaf_hash(data))
+        last = self._frame_first + len(held) - 1
+        piece = self._frame.piece(b"".join(held), rows=len(held))
+        self._storage.pack_events(self._frame_first, last, piece, others=NOTHING)
+        self._sealed = self._storage.last_seal()
+        self.blobs.take_up(self._storage.digests())
 
     def event(self, event: Event, seq: int) -> None:
         """Keep an event. Numbers must come in order, from 1."""

@@ -50,6 +50,10 @@ class WriterLock:
         except FileNotFoundError:
             return False
 
+    def sync(self) -> None:
+        """Bring what the file holds to the disk."""
+        os.fsync(self._descriptor)
+
     def release(self) -> None:
         """Let others have the file. Only after SQLite has closed it; doing it again is nothing."""
         if self._descriptor >= 0:

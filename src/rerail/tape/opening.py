@@ -78,7 +78,7 @@ def _connect_and_check(path: Path, *, live: bool, tolerant: bool) -> Opened:
         if tolerant:
             # SQLite then no longer refuses a file that is shorter than its header says.
             opened.connection.execute("PRAGMA writable_schema = ON")
-        _check_identity(path, opened.connection)
+        check_identity(path, opened.connection)
     except BaseException:
         opened.close()
         raise
@@ -205,7 +205,7 @@ def _guard_against_strangers(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA mmap_size = 0")
 
 
-def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
+def check_identity(path: Path, connection: sqlite3.Connection) -> None:
     [application] = connection.execute("PRAGMA application_id").fetchone()
     [version] = connection.execute("PRAGMA user_version").fetchone()
     schema = connection.execute("SELECT sql FROM sqlite_schema ORDER BY rowid").fetchall()

@@ -19,6 +19,7 @@ from rerail.tape.event import Event as Event
 from rerail.tape.event import Framing as Framing
 from rerail.tape.event import NotCaptured as NotCaptured
 from rerail.tape.plane_records import AnyPlaneEvent
+from rerail.tape.script_records import AnyScriptEvent
 
 Side = Literal["agent", "origin"]
 StreamName = Literal["stdin", "stdout", "stderr"]
@@ -316,7 +317,8 @@ class WorkspaceSnapshot(Event, frozen=True, kw_only=True, tag="workspace.snapsho
 
     `why` says the moment: the command has just begun; a model call's request (`exchange_id`) has
     been received, and its reply was held back until now; the process `process_id` has ended; the
-    command has ended. `also` marks a folder beside the workspace. `files` and `size` (bytes) are
+    command has ended. `others` are further exchanges whose requests had been received by the same
+    moment. `also` marks a folder beside the workspace. `files` and `size` (bytes) are
     what the tree holds, `added`, `changed` and `removed` count the paths against the snapshot of
     the folder before. `not_captured` is what has been left out since that snapshot, `left_out`
     counts all that is. `late` are the paths that were touched after the command began, before the
@@ -339,6 +341,12 @@ class WorkspaceSnapshot(Event, frozen=True, kw_only=True, tag="workspace.snapsho
     not_captured: list[NotCaptured] = []
     late: list[str] = []
     inconsistent: bool = False
+    others: list[int] = []
+
+    @property
+    def exchanges(self) -> tuple[int, ...]:
+        """All model calls of whose requests this is the moment."""
+        return (self.exchange_id, *self.others) if self.exchange_id else ()
 
 
 class UnknownEvent(Event, frozen=True, kw_only=True, tag="unknown"):
@@ -354,4 +362,5 @@ AnyEvent = (
     | HttpReplyBody | HttpFailed
     | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed | WorkspaceSnapshot
     | AnyPlaneEvent
+    | AnyScriptEvent
 )  # fmt: skip

@@ -44,6 +44,7 @@ class Storage:
         self._execute = connection.execute
         self._events: list[_Row] = []
         self._blobs: list[_Row] = []
+        self._log: int | None = None
 
     @classmethod
     def create(cls, path: Path, *, overwrite: bool = False) -> Self:
@@ -63,6 +64,27 @@ class Storage:
             lock.release()
             raise cannot_write(path, error) from error
         return cls(path, lock, connection)
+
+    def digests(self) -> dict[bytes, int]:
+        """The contents that are there already, each with the number of its blob."""
+        return dict(self._execute("SELECT digest, id FROM blob ORDER BY id"))
+
+    def last_body(self) -> int:
+        """The largest number of a body that has parts, 0 for none."""
+        [part] = self._execute("SELECT coalesce(max(id), 0) FROM part").fetchone()
+        return int(part) // form.PARTS_PER_BODY
+
+    def last_seal(self) -> int:
+        """How many events the last seal covers."""
+        return int(self._execute("SELECT coalesce(max(tree_size), 0) FROM seal").fetchone()[0])
+
+    def sync(self) -> None:
+        """Make what is committed outlast a power cut: a killed process it outlasts anyway."""
+        if self._log is None:
+            self._lock.sync()
+            _sync_folder(self.path.parent)
+            self._log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+        os.fsync(self._log)
 
     def begin(self) -> None:
         self._execute("BEGIN")
@@ -84,10 +106,11 @@ class Storage:
     def add_event(self, seq: int, size: int, data: bytes) -> None:
         self._events.append((seq, size, data))
 
-    def pack_events(self, first: int, last: int, data: bytes) -> None:
+    def pack_events(self, first: int, last: int, data: bytes, others: bytes = b"") -> None:
         """Put the whole frame of these events into the first one's row."""
         self._insert_rows()
-        self._execute("UPDATE event SET data = x'' WHERE seq > ? AND seq <= ?", (first, last))
+        sql = "UPDATE event SET data = ? WHERE seq > ? AND seq <= ?"
+        self._execute(sql, (others, first, last))
         self._execute("UPDATE event SET data = ? WHERE seq = ?", (data, first))
 
     def add_blob(
@@ -128,6 +151,7 @@ class Storage:
 
     def finish(self) -> None:
         """Bring everything into the one file and give it up. Raises sqlite3.Error, OSError."""
+        self._close_log()
         self._execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE_MS}")
         [busy, *_] = self._execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         alone = not busy and self._leave_log_mode()
@@ -140,10 +164,16 @@ class Storage:
 
     def abandon(self) -> None:
         """Give the file up as it is: what was committed stays."""
+        self._close_log()
         self.roll_back()
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
         self._lock.release()
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            os.close(self._log)
+            self._log = None
 
     def _insert_rows(self) -> None:
         """Events and blobs that were added: many rows a statement take half the time."""
@@ -199,6 +229,14 @@ class Storage:
         finally:
             os.close(descriptor)
         remove_companions(self.path)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @cache

@@ -48,13 +48,19 @@ class TapeWriter:
     """One tape being written. Safe to use from several threads."""
 
     def __init__(
-        self, storage: Storage, on_failure: Callable[[TapeWriteFailed], None] | None
+        self,
+        storage: Storage,
+        on_failure: Callable[[TapeWriteFailed], None] | None = None,
+        *,
+        keeper: Keeper | None = None,
+        events: int = 0,
+        bodies: int = 0,
     ) -> None:
         self.path = storage.path
         self.failed: TapeWriteFailed | None = None
         self._storage = storage
         self._on_failure = on_failure
-        self._keeper = Keeper(storage)
+        self._keeper = keeper or Keeper(storage)
         self._guard = threading.Lock()
         self._queue: deque[_Work] = deque()
         self._something = threading.Event()
@@ -62,13 +68,14 @@ class TapeWriter:
         self._now = threading.Event()
         self._no_pause = threading.Event()
         self._waiters: list[threading.Event] = []
-        self._seq = 0
-        self._seq_taken = 0
-        self._bodies = 0
+        self._seq = events
+        self._seq_taken = events
+        self._bodies = bodies
         self._given = 0
         self._kept = 0
         self._closing = False
         self._tape_id = ""
+        self._sync = False
         self._thread = threading.Thread(target=self._run, name="tape writer", daemon=True)
         self._thread.start()
 
@@ -128,11 +135,18 @@ class TapeWriter:
         self._give(len(content), self._keeper.blobs.keep, (digest, content, lane))
         return digest
 
-    def flush(self) -> None:
-        """Wait until everything given so far is committed. Raises TapeWriteFailed."""
+    def seal(self) -> None:
+        """Queue a seal over all events given so far."""
+        self._give(0, self._keeper.seal, ())
+
+    def flush(self, *, synced: bool = False) -> None:
+        """Wait until everything given so far is committed: it outlasts a killed process.
+
+        `synced`: until it outlasts a power cut too. Raises TapeWriteFailed.
+        """
         done = threading.Event()
         with self._guard:
-            queued = self._put((0, self._promise, (done,)))
+            queued = self._put((0, self._promise, (done, synced)))
         if queued:
             self._hurry()
             done.wait()
@@ -208,6 +222,9 @@ class TapeWriter:
             self._keeper.bodies.write_waiting(everything=with_waiting and not more)
             self._keeper.write()
             self._storage.commit()
+            if self._sync:
+                self._storage.sync()
+                self._sync = False
             self._kept += cost
             while self._waiters:
                 self._waiters.pop().set()
@@ -228,8 +245,9 @@ class TapeWriter:
                 break
         return total, bool(queue)
 
-    def _promise(self, done: threading.Event) -> None:
+    def _promise(self, done: threading.Event, synced: bool) -> None:
         """Everything queued before this is committed with the batch that this is in."""
+        self._sync = self._sync or synced
         self._keeper.bodies.write_waiting(everything=True)
         self._waiters.append(done)
 
@@ -248,7 +266,7 @@ class TapeWriter:
             left = [item for item in self._queue if item[1] == self._promise]
             self._queue.clear()
             self._kept = self._given
-        for _, _, [done] in left:
+        for _, _, [done, *_] in left:
             self._waiters.append(done)
         while self._waiters:
             self._waiters.pop().set()

@@ -8,7 +8,7 @@ from typing import Any
 
 from rerail.capture.recorder import Recorder
 from rerail.errors import TapeWriteFailed
-from rerail.launch.aside import Aside
+from rerail.launch.errand import Errand
 from rerail.tape.event import Body, Component, Event
 
 
@@ -47,6 +47,6 @@ class Account:
         cleaned = self.recorder.redactor.text(text).encode("utf-8", "surrogateescape")
         return self.document(cleaned)
 
-    def outcome(self, done: Aside) -> dict[str, Any]:
+    def outcome(self, done: Errand) -> dict[str, Any]:
         """How a command ended, as the fields of an event say it."""
         return {"status": done.status, "signal": done.signal, "timed_out": done.timed_out}

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, field
 
-from rerail.launch.aside import Aside, run_aside
+from rerail.launch.errand import Errand, run_errand
 from rerail.sandbox.plane import Plane
 from rerail.tape.event import Event
 from rerail.tape.plane_records import (
@@ -105,7 +105,7 @@ class _Check:
             folder=str(tree),
         )
         self._account.kept()
-        done = run_aside(
+        done = run_errand(
             argv,
             cwd=bench.home,
             environment=self._environment(place, tree),
@@ -125,7 +125,7 @@ class _Check:
             "RERAIL_BASELINE_VERSION": self._bench.contract.baseline.version,
         }
 
-    def _take_down(self, done: Aside) -> None:
+    def _take_down(self, done: Errand) -> None:
         report, problem = read_report(done)
         reported = report.proposal if report else ""
         self._note(
@@ -172,7 +172,7 @@ class _Check:
         self._facts.append(fact)
 
 
-def read_report(done: Aside) -> tuple[Report | None, str]:
+def read_report(done: Errand) -> tuple[Report | None, str]:
     """What a checker printed, or why it cannot be read."""
     if done.timed_out:
         return None, "it timed out"

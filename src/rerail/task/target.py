@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from rerail.errors import RerailError, UsageProblem
-from rerail.launch.aside import Aside, run_aside
+from rerail.launch.errand import Errand, run_errand
 from rerail.tape.plane_records import (
     ActionOutcome,
     ActionReconciled,
@@ -59,7 +59,7 @@ class Reach:
         if target.credential.file:
             self._environment[CREDENTIAL] = str(credential_file(target, home))
 
-    def run(self, command: list[str], time: str, subject: Subject) -> Aside:
+    def run(self, command: list[str], time: str, subject: Subject) -> Errand:
         """Run one of the target's commands. Raises RerailError where it could not be started."""
         told = {
             "RERAIL_PROPOSAL_REF": f"sha256:{subject.proposal_ref.hex()}",
@@ -67,7 +67,7 @@ class Reach:
             "RERAIL_APPROVAL_ID": subject.approval_id,
             "RERAIL_PROPOSAL": str(subject.folder or ""),
         }
-        return run_aside(
+        return run_errand(
             words(command, str(self._home)),
             cwd=self._home,
             environment=self._environment | told,
@@ -128,7 +128,7 @@ def read(account: Account, reach: Reach, moment: Moment, subject: Subject) -> bo
     return not problem
 
 
-def result(account: Account, reach: Reach, subject: Subject, done: Aside) -> ActionOutcome:
+def result(account: Account, reach: Reach, subject: Subject, done: Errand) -> ActionOutcome:
     """Put down what came back from the action, and what that says."""
     outcome, reason = outcome_of(done, reach.target.apply.rejects)
     account.note(
@@ -157,7 +157,7 @@ def result_unseen(account: Account, subject: Subject, outcome: ActionOutcome, re
     account.kept()
 
 
-def outcome_of(done: Aside, rejects: list[int]) -> tuple[ActionOutcome, str]:
+def outcome_of(done: Errand, rejects: list[int]) -> tuple[ActionOutcome, str]:
     """What the end of an action's command says about the target."""
     if done.timed_out:
         return "unknown", "no reply within the time limit: it may have been carried out"
@@ -198,7 +198,7 @@ def reconcile(account: Account, reach: Reach, subject: Subject, by: str) -> Targ
     return state
 
 
-def _answer(done: Aside) -> _Answer | None:
+def _answer(done: Errand) -> _Answer | None:
     if not done.well:
         return None
     try:
@@ -207,11 +207,11 @@ def _answer(done: Aside) -> _Answer | None:
         return None
 
 
-def _tried(reach: Reach, reading: Reading, subject: Subject) -> tuple[Aside, str]:
+def _tried(reach: Reach, reading: Reading, subject: Subject) -> tuple[Errand, str]:
     try:
         done = reach.run(reading.command, reading.time, subject)
     except RerailError as error:
-        return Aside(127), error.what
+        return Errand(127), error.what
     if done.timed_out:
         return done, "it timed out"
     return done, "" if done.well else f"it ended with status {done.status}"

@@ -13,6 +13,7 @@ from typing import Final
 
 from rerail.tape.trees import Entry, Tree
 from rerail.workspace.left_out import MARKERS, LeftOut
+from rerail.workspace.stamps import Key, Stamps, key_of
 
 RACY_NS: Final = 20_000_000
 """A file touched this shortly before it was read may be touched again with the same times."""
@@ -28,8 +29,6 @@ _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 Keep = Callable[[int, os.stat_result, bool], tuple[bytes, int]]
 """Given an open file, what is known of it and whether it was asked for by name, gives its digest
 and size. Raises `NotKept`."""
-
-_Key = tuple[int, int, int, int, int]
 
 
 class NotKept(Exception):
@@ -55,7 +54,8 @@ class Scanner:
         self._root = os.fsencode(root)
         self._keep = keep
         self._left_out = left_out
-        self._known: dict[bytes, tuple[_Key, Entry]] = {}
+        self._known: dict[bytes, tuple[Key, Entry]] = {}
+        self.stamps: Stamps | None = None
 
     def scan(self, began: int) -> Scan:
         """Walk the folder; `began` is the time that a file touched now would get.
@@ -70,6 +70,7 @@ class Scanner:
         while walk.waiting:
             walk.entries.append(self._folder(walk.waiting.pop(), walk))
         self._known = walk.known
+        self.stamps = walk.stamps if walk.stamps.usable else None
         walk.entries.sort(key=_path)
         return Scan(tuple(walk.entries), frozenset(walk.late))
 
@@ -91,7 +92,9 @@ class Scanner:
         walk.look_at(path, facts)
         if why:
             del walk.entries[first[0] :], walk.waiting[first[1] :]
+            walk.stamps.take_left(place, facts.st_mode, facts.st_mtime_ns)
             return Entry(path, "left out", facts.st_mode, 0, facts.st_mtime_ns, why.encode())
+        walk.stamp(place, key_of(facts))
         return Entry(path, "folder", facts.st_mode, 0, facts.st_mtime_ns)
 
     def _list(self, path: bytes, listing: Iterable["os.DirEntry[bytes]"], walk: "_Walk") -> str:
@@ -111,7 +114,12 @@ class Scanner:
                 continue
             try:
                 facts = item.stat(follow_symlinks=False)
-                entry = self._left(inner, facts, why) if why else self._entry(inner, facts, walk)
+                if why:
+                    entry = self._left(inner, facts, why)
+                    walk.stamps.take_left(item.path, facts.st_mode, entry.mtime_ns)
+                else:
+                    entry = self._entry(inner, facts, walk)
+                    walk.stamp(item.path, key_of(facts))
             except FileNotFoundError:
                 walk.late.append(inner)
                 continue
@@ -124,9 +132,7 @@ class Scanner:
         return Entry(path, "left out", facts.st_mode, 0, time, why.encode())
 
     def _entry(self, path: bytes, facts: os.stat_result, walk: "_Walk") -> Entry:
-        key = (
-            facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino, facts.st_mode
-        )  # fmt: skip
+        key = key_of(facts)
         known = self._known.get(path)
         if known is not None and known[0] == key:
             walk.known[path] = known
@@ -172,14 +178,18 @@ class Scanner:
 class _Walk:
     """What one scan has found so far."""
 
-    __slots__ = ("began", "entries", "known", "late", "waiting")
+    __slots__ = ("began", "entries", "known", "late", "stamps", "waiting")
 
     def __init__(self, began: int) -> None:
         self.began = began
         self.entries: list[Entry] = []
         self.waiting: list[bytes] = []
-        self.known: dict[bytes, tuple[_Key, Entry]] = {}
+        self.known: dict[bytes, tuple[Key, Entry]] = {}
         self.late: list[bytes] = []
+        self.stamps = Stamps()
+
+    def stamp(self, place: bytes, key: Key) -> None:
+        self.stamps.take(place, key, before=self.began - RACY_NS)
 
     def look_at(self, path: bytes, facts: os.stat_result) -> None:
         if facts.st_ctime_ns >= self.began:

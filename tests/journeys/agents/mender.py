@@ -1,10 +1,11 @@
-"""Asks a model what to write until it is done; ends well where the last text is the right one.
+"""Asks a model what to write into a file until it is done; ends well where the last is right.
 
 `mender.py openai|anthropic`. Every turn has its own request; the history grows.
 """
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 TASK = "Write the right word."
@@ -26,7 +27,7 @@ def with_openai() -> str:
         message = reply.choices[0].message
         messages.append(message.model_dump(exclude_none=True))
         for call in message.tool_calls or ():
-            written = json.loads(call.function.arguments)["text"]
+            written = write(json.loads(call.function.arguments)["text"])
             told = {"role": "tool", "tool_call_id": call.id, "content": f"wrote {written}"}
             messages.append(told)
         if not message.tool_calls:
@@ -51,12 +52,17 @@ def with_anthropic() -> str:
         results = []
         for block in message.content:
             if block.type == "tool_use":
-                written = block.input["text"]
+                written = write(block.input["text"])
                 result = {"type": "tool_result", "tool_use_id": block.id}
                 results.append({**result, "content": f"wrote {written}"})
         if not results:
             return written
         messages.append({"role": "user", "content": results})
+
+
+def write(text: str) -> str:
+    Path("word.txt").write_text(text)
+    return text
 
 
 last = with_openai() if sys.argv[1] == "openai" else with_anthropic()

@@ -1,0 +1,109 @@
+"""`rerail test`: make a regression test out of a tape."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rerail.cli.options import COMMAND, TakesCommand
+from rerail.cli.texts import json_text, one_line, say
+from rerail.errors import NotOnTape, UsageProblem
+from rerail.tape.reader import Tape
+
+if TYPE_CHECKING:
+    from rerail.testing.verdicts import Expect
+
+
+@click.command(cls=TakesCommand)
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    default="tests",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Where the test goes, with its tape in DIR/tapes.",
+)
+@click.option("--name", help="What the test is called; by default as the tape's task.")
+@click.option(
+    "--at",
+    metavar="rN|sN|end",
+    help="Where the run went wrong: a request, a model call, or what it ended with.",
+)
+@click.option(
+    "--expect",
+    type=click.Choice(["avoid", "reproduce", "follow"]),
+    help="Pass where today's code does not do that again, where it does, or where it follows the "
+    "whole tape.",
+)
+@click.option("--force", is_flag=True, help="Replace a test of that name.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON document: the files, what is tested."
+)
+@click.pass_context
+def test(
+    context: click.Context,
+    tape: Path,
+    folder: Path,
+    name: str | None,
+    at: str | None,
+    expect: "Expect | None",
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Make a pytest test of TAPE: it is played to today's code, offline, each time it runs.
+
+    A test of a run that went wrong passes where today's code follows the tape up to there and does
+    not do that again. A run that ended well makes a test that follows it to the end. After --,
+    the command to play it to, if it is not the recorded one.
+    """
+    from rerail.testing.regression import Regression
+
+    with Tape.open(tape) as opened:
+        where, wanted = _what(opened, at, expect)
+        command = context.meta[COMMAND] or opened.run.argv
+        made = Regression(name or opened.run.task_id, command, wanted, where)
+        file, data = made.write(opened, folder, overwrite=force)
+        if as_json:
+            told = {"test": str(file), "tape": str(data), "tape_id": opened.id}
+            say(json_text({**told, "expect": wanted, "at": where, "command": command}))
+        else:
+            say(one_line(f"{file} and {data}"))
+            click.echo(f"rerail: run it with `pytest {shlex.quote(str(file))}`", err=True)
+    return 0
+
+
+def _what(tape: Tape, at: str | None, expect: "Expect | None") -> "tuple[str, Expect]":
+    """Where it went wrong, and what is expected of today's code."""
+    ended = tape.ended
+    failed = ended is None or ended.status != 0
+    wanted: Expect = expect or ("avoid" if failed or at else "follow")
+    if at is None and wanted != "follow" and not failed:
+        raise UsageProblem(
+            "the recorded command ended with 0: nothing says where it went wrong",
+            hint="name the request with --at r6 (see `rerail why`, `rerail diff`)",
+        )
+    where = at or "end"
+    if where != "end":
+        _must_be_there(tape, where)
+    return where, wanted
+
+
+def _must_be_there(tape: Tape, at: str) -> None:
+    if re.fullmatch(r"[rs][1-9][0-9]{0,8}", at) is None:
+        raise UsageProblem(f"`{at}` is no request", hint="write --at r6, --at s3 or --at end")
+    from rerail.llm.numbered import model_calls
+    from rerail.tape.exchange import exchanges
+
+    found = exchanges(tape)
+    number = int(at[1:])
+    steps = model_calls(tape, found).steps.values() if at[0] == "s" else ()
+    there = {step for attempt in steps for step in attempt.steps} or {
+        item.exchange_id for item in found
+    }
+    if number not in there:
+        raise NotOnTape(f"there is no {at} on this tape", hint=f"see `rerail show {tape.path}`")

@@ -1,0 +1,7 @@
+import type { Contact } from "./contact.js";
+
+/** Change the email of this very contact; `undefined` takes it away. */
+export function setEmail(contact: Contact, email: string | undefined): void {
+  if (email === undefined) delete contact.email;
+  else contact.email = email;
+}

@@ -1,0 +1,16 @@
+import type { Cart, Item } from "./cart.js";
+
+/** What some items cost together. */
+export function sum(items: readonly Item[]): number {
+  return items.reduce((cents, item) => cents + item.cents, 0);
+}
+
+/** What a cart costs. */
+export function total(cart: Cart): number {
+  return sum(cart.items);
+}
+
+/** The names, in the order of the cart. */
+export function names(cart: Cart): string[] {
+  return cart.items.map((item) => item.name);
+}

@@ -1,0 +1,64 @@
+"""The hidden run-time test: the project compiled by itself, then run by Node against the test.
+
+Code that an agent wrote runs here: without an environment, within a time, and under Node's own
+permissions, which leave it its folder to read and nothing to write or start.
+"""
+
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rerail.errors import ToolFailed
+from rerail.experiment.tasks.toolbox import Tools
+from rerail.launch.once import run_once
+from rerail.tools.layout import Layout
+from rerail.tools.typescript_cold import compile_cold
+
+SECONDS: Final = 20.0
+_TEST: Final = "__judge__.mjs"
+_SHOWN: Final = 2000
+_FAILED: Final = re.compile(r"^\w*Error\b.*", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTest:
+    """How the test ended: passed or not, and the end of what it said where it did not."""
+
+    passed: bool
+    said: str = ""
+
+    @property
+    def why(self) -> str:
+        """The line that names the failure."""
+        found = _FAILED.search(self.said)
+        return found.group() if found else self.said.strip().partition("\n")[0]
+
+
+def run_test(files: Mapping[str, str], test: str, word: str, tools: Tools) -> RunTest:
+    """Run a test that imports the compiled files beside it, and prints `word` when it is through.
+
+    A word that nobody knows before: a program that just ends well has not passed.
+    """
+    options = ("--noEmit", "false", "--outDir", "out")
+    program, seconds = tools.typescript.program, tools.typescript.seconds
+    written = compile_cold(program, files, seconds=seconds, options=options).written
+    if not written:
+        raise ToolFailed("the compiler wrote nothing to run", hint="look at its outDir")
+    with tempfile.TemporaryDirectory(prefix="rerail-run-") as folder:
+        layout = Layout(Path(folder))
+        layout.put({**written, "package.json": files["package.json"], _TEST: test})
+        words = [str(tools.node), *_permissions(tools, layout.root), _TEST, word]
+        said = run_once(words, cwd=layout.root, environment={}, seconds=SECONDS)
+    if said.status is None:
+        return RunTest(False, f"it did not end within {SECONDS:g} s")
+    if said.status == 0 and said.output.split()[-1:] == [word]:
+        return RunTest(True)
+    return RunTest(False, (said.errors or said.output)[-_SHOWN:] or f"it ended {said.status}")
+
+
+def _permissions(tools: Tools, folder: Path) -> list[str]:
+    flag = "--permission" if tools.node_major >= 24 else "--experimental-permission"
+    return ["--no-warnings", flag, f"--allow-fs-read={folder}/*"]

@@ -1,0 +1,78 @@
+"""Which tapes of a folder came from which: forks and replays under the tape that they name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rerail.errors import RerailError
+from rerail.tape.reader import State, Tape
+from rerail.tape.records import RunEnded, RunStarted
+
+
+@dataclass(slots=True)
+class Member:
+    """One tape. `tape_id` is empty where nobody asked for it, or it cannot be worked out.
+
+    `children` are the tapes that name it as their parent, by step, then by time.
+    """
+
+    path: Path
+    run: RunStarted
+    state: State
+    ended: RunEnded | None
+    tape_id: str = ""
+    parent: "Member | None" = field(default=None, repr=False)
+    children: list["Member"] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Family:
+    """All tapes of a folder, in the order of their starts, and why some cannot be read."""
+
+    members: list[Member] = field(default_factory=list)
+    damage: list[RerailError] = field(default_factory=list)
+
+    @property
+    def roots(self) -> list[Member]:
+        """Those whose parent is none of them."""
+        return [member for member in self.members if member.parent is None]
+
+
+def family_in(paths: Sequence[Path]) -> Family:
+    """Read who is whose parent. An id costs reading all events: none is read for nothing."""
+    family = read_members(paths)
+    wanted = {member.run.parent.tape_id for member in family.members if member.run.parent}
+    _find_parents(family, wanted)
+    return family
+
+
+def read_members(paths: Sequence[Path]) -> Family:
+    """The tapes alone, as their first and last events are; nobody's parent is looked for."""
+    family = Family()
+    for path in paths:
+        try:
+            with Tape.open(path) as tape:
+                family.members.append(Member(path, tape.run, tape.state, tape.ended))
+        except RerailError as error:
+            family.damage.append(error)
+    family.members.sort(key=lambda member: (member.run.wall, member.path))
+    return family
+
+
+def _find_parents(family: Family, wanted: set[str]) -> None:
+    by_id: dict[str, Member] = {}
+    for member in family.members if wanted else ():
+        try:
+            with Tape.open(member.path) as tape:
+                member.tape_id = tape.id
+        except RerailError as error:
+            family.damage.append(error)
+            continue
+        by_id.setdefault(member.tape_id, member)
+    for member in family.members:
+        parent = by_id.get(member.run.parent.tape_id) if member.run.parent else None
+        if parent is not None and parent is not member:
+            member.parent = parent
+            parent.children.append(member)
+    for member in family.members:
+        member.children.sort(key=lambda child: child.run.parent.step if child.run.parent else 0)

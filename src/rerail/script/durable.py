@@ -1,0 +1,317 @@
+"""Durable scripts: started, forked and resumed from their tapes. What the rest of the room is for.
+
+A state is loaded only after the tape's seals, the state's digest and its witness were checked.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, Self, TypedDict, Unpack
+
+from rerail.errors import TapeBusy, TapeEnded
+from rerail.script.engine import Session, engine_name
+from rerail.script.keeping import Keeping, own_key
+from rerail.script.limits import Limits
+from rerail.script.pause import Pause
+from rerail.script.proof import check_answer, check_pause, check_seals, script_key
+from rerail.script.recorded import Recorded, pause_of, read_script
+from rerail.script.replay import expect, replay
+from rerail.script.run import Run
+from rerail.script.tools import Tools, names_of_repeatable
+from rerail.tape.reader import Tape
+from rerail.tape.records import Body, Parent
+from rerail.tape.script_records import How, ScriptPaused, ScriptStarted
+
+Trust = Literal["", "script", "states"]
+
+_NOTHING: Final = Body(digest=b"", size=0)
+Sleep = Callable[[float], None]
+
+
+class ForkOptions(TypedDict, total=False):
+    """What `Saved.fork` takes beside the pause and the new tape."""
+
+    tools: Tools | None
+    run_id: str
+    how: How | None
+    capture: Mapping[str, str] | None
+    facts: Mapping[str, str] | None
+    overwrite: bool
+    sleep: Sleep
+    stay_open: bool
+
+
+class Script:
+    """Where a durable script's run comes from: its text, or a tape."""
+
+    @staticmethod
+    def start(
+        code: str,
+        *,
+        tape: Path,
+        tools: Tools | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        name: str = "script.py",
+        limits: Limits | None = None,
+        run_id: str = "",
+        task_id: str = "",
+        capture: Mapping[str, str] | None = None,
+        facts: Mapping[str, str] | None = None,
+        overwrite: bool = False,
+        sleep: Sleep = time.sleep,
+        stay_open: bool = False,
+    ) -> Run:
+        """Run a script to its end, or to the first call of a tool that is not given.
+
+        Args:
+            code: The script's text. It calls tools as `tool(name, {…})`.
+            tape: Where its tape is made.
+            tools: What it may call, by name; a call of another waits to be answered by token.
+            inputs: Names that are set before its first line, to JSON values.
+            limits: What it may take.
+            capture, facts: Further words for the tape's first event.
+            sleep: How a sleeping script waits.
+            stay_open: The tape is ended by `close`, not by the script's end.
+
+        Raises:
+            TapeExists, TapeBusy, TapeWriteFailed: The tape cannot be made, or written.
+            EngineMissing, EngineBusy, ScriptCrashed: The script cannot be run.
+
+        An error of the script itself is in `run.error`.
+        """
+        engine = engine_name()
+        limits, given = limits or Limits(), dict(inputs or {})
+        tools = {} if tools is None else tools
+        keeping = Keeping.create(
+            tape,
+            name=name,
+            code=code,
+            run_id=run_id,
+            task_id=task_id,
+            capture=capture,
+            facts=facts,
+            overwrite=overwrite,
+        )
+        run = Run(
+            keeping, code, name=name, limits=limits, tools=tools, sleep=sleep, stay_open=stay_open
+        )
+        keeping.started(_started(name, engine, limits, tools), code, given)
+        run.begin(lambda session: session.start(given))
+        return run
+
+    @staticmethod
+    def open(tape: Path, *, trust: Trust = "") -> "Saved":
+        """Open a script's tape, to look at its pauses or to fork it many times."""
+        return Saved(tape, trust=trust)
+
+    @staticmethod
+    def fork(
+        tape: Path, pause: int, *, output: Path, trust: Trust = "", **options: Unpack[ForkOptions]
+    ) -> Run:
+        """Copy a run as it was at a pause onto a tape of its own; see `Saved.fork`."""
+        with Saved(tape, trust=trust) as saved:
+            return saved.fork(pause, output=output, **options)
+
+    @staticmethod
+    def resume(
+        tape: Path,
+        *,
+        tools: Tools | None = None,
+        trust: Trust = "",
+        how: How | None = None,
+        sleep: Sleep = time.sleep,
+        stay_open: bool = False,
+    ) -> Run:
+        """Go on with a run whose host parked it or died, on the same tape.
+
+        A saved answer is used. A call without one may have run: it is made again if its tool is
+        `repeatable`, else the run waits (`run.pending.may_have_run`).
+
+        Args:
+            how: From the last `state`, or by running the script again from its `answers`. By
+                default from the state where the engine is the one that saved it.
+            trust: For the tape of somebody else: `script` runs it again from its answers, with
+                your tools; `states` loads its states as they are.
+
+        Raises:
+            NotOurs: The tape is not yours, or was changed, and `trust` was not given.
+            TapeAltered: Its bytes do not agree with each other.
+            TapeEnded: The run is over. TapeBusy: somebody is running it.
+        """
+        with Saved(tape, trust=trust) as saved:
+            return saved.resume(tools=tools, how=how, sleep=sleep, stay_open=stay_open)
+
+
+class Saved:
+    """A script's tape, opened and checked. Nothing of it is loaded before `fork` or `resume`."""
+
+    def __init__(self, path: Path, *, trust: Trust = "") -> None:
+        self._tape = Tape.open(path)
+        try:
+            self._root, self._events = check_seals(self._tape)
+            self.recorded: Recorded = read_script(self._tape)
+        except BaseException:
+            self._tape.close()
+            raise
+        self._trust = trust
+        self._key = script_key(own_key())
+
+    @property
+    def pauses(self) -> list[Pause]:
+        """All pauses on this tape."""
+        return self.recorded.pauses
+
+    def close(self) -> None:
+        """Give the tape up."""
+        self._tape.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def fork(
+        self,
+        pause: int,
+        *,
+        output: Path,
+        tools: Tools | None = None,
+        run_id: str = "",
+        how: How | None = None,
+        capture: Mapping[str, str] | None = None,
+        facts: Mapping[str, str] | None = None,
+        overwrite: bool = False,
+        sleep: Sleep = time.sleep,
+        stay_open: bool = False,
+    ) -> Run:
+        """A run of its own, on a tape of its own, that waits at this pause.
+
+        Answer it with the pause's token, or let its tool be called anew with `go_on`. The parent's
+        tape is not changed.
+
+        Raises:
+            NotOnTape: There is no such pause. And what `Script.resume` raises.
+        """
+        recorded, tools = self.recorded, {} if tools is None else tools
+        event = self._event(pause)
+        state = self._state(pause, self._how(pause, how))
+        started, tape = recorded.started, self._tape
+        keeping = Keeping.create(
+            output,
+            name=started.name,
+            code=recorded.code,
+            run_id=run_id,
+            task_id=recorded.run.task_id,
+            parent=Parent(tape_id=self._root, step=pause, relation="fork"),
+            capture=capture,
+            facts=facts,
+            overwrite=overwrite,
+        )
+        limits = Limits.recorded(started.limits)
+        run = Run(
+            keeping,
+            recorded.code,
+            name=started.name,
+            limits=limits,
+            tools=tools,
+            sleep=sleep,
+            stay_open=stay_open,
+        )
+        begun = _started(started.name, engine_name(), limits, tools)
+        keeping.started(begun, recorded.code, recorded.inputs)
+        history = recorded.history_before(pause)
+        keeping.forked(recorded.run.run_id, pause, self._events, history)
+        arguments = tape.blob(event.arguments.digest)
+        again = pause_of(event, lambda: arguments)
+        again.attempts = 0
+        run.wait_at(again, arguments, state)
+        return run
+
+    def resume(
+        self,
+        *,
+        tools: Tools | None = None,
+        how: How | None = None,
+        sleep: Sleep = time.sleep,
+        stay_open: bool = False,
+    ) -> Run:
+        """Go on with this run, on this tape; see `Script.resume`."""
+        recorded, tape = self.recorded, self._tape
+        if tape.state == "live":
+            hint = "wait until it has ended, or fork it"
+            raise TapeBusy(f"somebody is running the script of {tape.path}", hint=hint)
+        if recorded.ended is not None:
+            hint = "fork it from one of its pauses"
+            raise TapeEnded(f"the script of {tape.path} has ended", hint=hint)
+        last = recorded.pauses[-1] if recorded.pauses else None
+        how = self._how(last.number, how) if last else "answers"
+        state = self._state(last.number, how) if last else b""
+        keeping = Keeping.reopen(tape, recorded.started.code.digest)
+        keeping.resumed(last.number if last else 0, how, engine_name())
+        run = Run(
+            keeping,
+            recorded.code,
+            name=recorded.started.name,
+            limits=Limits.recorded(recorded.started.limits),
+            tools={} if tools is None else tools,
+            sleep=sleep,
+            stay_open=stay_open,
+        )
+        if last is None:
+            told = recorded.told
+            inputs = recorded.inputs
+            run.begin(lambda session: replay(session, inputs, told))
+        else:
+            after = recorded.told[recorded.told_by[last.number] :]
+            run.take_up(recorded.pauses, state, after, recorded.asked)
+        return run
+
+    def _how(self, number: int, how: How | None) -> How:
+        if self._trust == "script":
+            return "answers"
+        same = self.recorded.engines[number] == engine_name()
+        return how or ("state" if same else "answers")
+
+    def _event(self, number: int) -> ScriptPaused:
+        self.recorded.pause(number)
+        return self.recorded.events[number]
+
+    def _state(self, number: int, how: How) -> bytes:
+        """The state of a pause, checked; or worked out anew."""
+        recorded = self.recorded
+        code = recorded.started.code.digest
+        if not self._trust:
+            check_pause(self._key, recorded.run.run_id, code, recorded.events[number])
+            for event in recorded.answers.values():
+                check_answer(self._key, recorded.run.run_id, code, event)
+        if how == "state":
+            return self._tape.blob(recorded.events[number].state.digest)
+        session = Session.open(
+            recorded.code, recorded.started.name, Limits.recorded(recorded.started.limits)
+        )
+        try:
+            asked = replay(session, recorded.inputs, recorded.history_before(number))
+            expect(asked, recorded.pause(number))
+            return session.dump()
+        finally:
+            session.close()
+
+
+def _started(name: str, engine: str, limits: Limits, tools: Tools) -> ScriptStarted:
+    return ScriptStarted(
+        at=0,
+        wall=0,
+        name=name,
+        code=_NOTHING,
+        engine=engine,
+        limits=limits.as_recorded(),
+        tools=sorted(tools),
+        repeatable=names_of_repeatable(tools),
+    )

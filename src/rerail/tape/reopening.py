@@ -1,0 +1,73 @@
+"""Going on with a tape whose writer is gone: what its successor must know of what is there.
+
+Only for a run that outlives its recorder, a durable script: its states are on the tape. What
+another recorder left is repaired into a new file instead (`repair`).
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from rerail.errors import TapeAltered, TapeEnded, TapeUnreadable
+from rerail.tape.codec import decode
+from rerail.tape.damage import Damaged
+from rerail.tape.failure import cannot_write
+from rerail.tape.keeper import Keeper
+from rerail.tape.lock import WriterLock
+from rerail.tape.opening import REPAIR, check_identity
+from rerail.tape.records import RunEnded, RunLost
+from rerail.tape.storage import Storage
+from rerail.tape.stored import StoredEvents
+from rerail.tape.writer import TapeWriter
+
+
+def reopen(path: Path) -> TapeWriter:
+    """Go on with a tape that has no end and that nobody writes.
+
+    Whoever does so answers for what is there: see that it is intact before.
+
+    Raises:
+        TapeBusy, TapeUnreadable, TapeAltered, TapeWriteFailed: It cannot be gone on with.
+        TapeEnded: Its run has ended.
+    """
+    try:
+        lock = WriterLock.take(path, os.open(path, os.O_RDWR | os.O_CLOEXEC))
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    storage = Storage(path, lock, connection)
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        check_identity(path, connection)
+        events = list(_events(connection))
+        if not events or isinstance(decode(events[-1]), RunEnded | RunLost):
+            raise TapeEnded(f"cannot go on with {path}: its run has ended", hint="fork it instead")
+        return _taken_up(storage, connection, events)
+    except (Damaged, ValueError) as error:
+        storage.abandon()
+        what = f"cannot go on with {path}: its events cannot be read ({error})"
+        raise TapeAltered(what, hint=REPAIR.format(path)) from error
+    except (TapeUnreadable, TapeEnded):
+        storage.abandon()
+        raise
+    except (sqlite3.Error, OSError) as error:
+        storage.abandon()
+        raise cannot_write(path, error) from error
+
+
+def _taken_up(storage: Storage, connection: sqlite3.Connection, events: list[bytes]) -> TapeWriter:
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    keeper = Keeper(storage)
+    storage.begin()
+    keeper.take_up(events)
+    storage.commit()
+    return TapeWriter(storage, keeper=keeper, events=len(events), bodies=storage.last_body())
+
+
+def _events(connection: sqlite3.Connection) -> Iterator[bytes]:
+    stored = StoredEvents(connection)
+    for seq in range(1, stored.last() + 1):
+        yield stored.read(seq) or b""

@@ -1,0 +1,74 @@
+"""What the compiler knows of one file beside its errors: its tree, its exports, what is `any`.
+
+Asks through a function; knows no process.
+"""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rerail.errors import ToolFailed
+from rerail.tools.typescript_tree import Kind, Node, Tree, UnknownForm, decode
+
+Ask = Callable[..., Any]
+_ANY: Final = 1  # TypeFlags.Any
+_TYPED: Final = frozenset(
+    {
+        Kind.CALL,
+        Kind.TAGGED_TEMPLATE,
+        Kind.TYPE_REFERENCE,
+        Kind.VARIABLE_DECLARATION,
+        Kind.PARAMETER,
+        Kind.BINDING_ELEMENT,
+    }
+)
+
+# What is taken apart has no type of its own: the compiler says `any`, and its parts are asked for.
+_PATTERNS: Final = frozenset({Kind.OBJECT_PATTERN, Kind.ARRAY_PATTERN})
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """One source file, as the compiler has it.
+
+    `any_typed` are the calls, declarations and type names whose type is `any`, written or not.
+    """
+
+    tree: Tree
+    exports: frozenset[str]
+    any_typed: tuple[Node, ...]
+
+
+def inspect(ask: Ask, place: str) -> Inspection:
+    """Look into one file; `ask(method, **params)` asks about the present project.
+
+    Raises `ToolFailed` where the compiler speaks another form.
+    """
+    answer = ask("getSourceFile", file=place)
+    try:
+        tree = decode(base64.b64decode(answer["data"]), place)
+    except (UnknownForm, KeyError, TypeError) as error:
+        raise ToolFailed(
+            f"the compiler's tree cannot be read: {error}",
+            hint="use TypeScript 7.0.2, whose trees are known here",
+        ) from error
+    return Inspection(tree, _exports(ask, tree), _any_typed(ask, tree))
+
+
+def _exports(ask: Ask, tree: Tree) -> frozenset[str]:
+    """A file without import or export is no module, and has no symbol."""
+    symbol = ask("getSymbolAtLocation", location=tree.handle(tree.nodes[0]))
+    if not symbol:
+        return frozenset()
+    return frozenset(each["name"] for each in ask("getExportsOfModule", symbol=symbol["id"]) or ())
+
+
+def _any_typed(ask: Ask, tree: Tree) -> tuple[Node, ...]:
+    patterns = {node.parent for node in tree.nodes if node.kind in _PATTERNS}
+    nodes = [n for n in tree.nodes if n.kind in _TYPED and n.index not in patterns]
+    if not nodes:
+        return ()
+    types = ask("getTypeAtLocations", locations=[tree.handle(node) for node in nodes])
+    found = zip(nodes, types, strict=True)
+    return tuple(node for node, kind in found if kind and kind["flags"] & _ANY)

@@ -1,0 +1,97 @@
+"""A failed run is kept as a test: it fails on the code that failed, and passes on the repair."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rerail.testing.ca import CertificateAuthority
+from rerail.testing.model import SimulatedModel
+from rerail.testing.model.conversation import Asked, Reply
+from tests.journeys.rail import Rail, Ran
+
+pytestmark = pytest.mark.journey
+
+AGENT = """
+import pathlib, sys, openai
+with openai.OpenAI() as client:
+    def ask(text):
+        messages = [{"role": "user", "content": text}]
+        reply = client.chat.completions.create(model="gpt-4.1-mini", messages=messages)
+        return reply.choices[0].message.content
+    amount = ask("How much does the order come to?")
+    WHAT_TO_DO
+    ask(f"Pay {amount}.")
+"""
+GUARD = 'sys.exit("more than 100: not without asking") if float(amount) > 100 else None'
+
+
+def policy(asked: Asked) -> Reply:
+    return Reply("190.50" if "How much" in asked.messages[-1].text else "Paid.")
+
+
+@pytest.fixture
+def project(
+    rail: Rail, start_model: Callable[..., SimulatedModel], authority: CertificateAuthority
+) -> Path:
+    """A project whose agent has paid too much, and the tape of that."""
+    model = start_model(policy, tls=authority.leaf("api.openai.com"))
+    rail.resolve("api.openai.com", model.origin)
+    folder = rail.folder
+    (folder / "agent.py").write_text(AGENT.replace("WHAT_TO_DO", "pass"))
+    recorded = rail.record(sys.executable, "agent.py")
+    assert recorded.status == 0, recorded.said
+    rail.stop_origins()
+    return folder
+
+
+def make(rail: Rail, *options: str) -> None:
+    made = rail.run(*rail.rerail("test", "run.tape", "--name", "overpaid", *options))
+    assert made.status == 0, made.said
+
+
+def run_tests(rail: Rail) -> Ran:
+    return rail.run(
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={rail.folder}",
+        "tests",
+    )  # fmt: skip
+
+
+def test_the_code_that_failed_fails_and_the_repair_passes(rail: Rail, project: Path) -> None:
+    make(rail, "--at", "s2")
+    before = run_tests(rail)
+    assert before.status == 1, before.text
+    assert "s2 was asked again as recorded" in before.text
+    (project / "agent.py").write_text(AGENT.replace("WHAT_TO_DO", GUARD))
+    after = run_tests(rail)
+    assert after.status == 0, after.text
+    assert rail.reached == 0
+
+
+def test_a_change_before_the_failure_shows_nothing(rail: Rail, project: Path) -> None:
+    make(rail, "--at", "s2")
+    (project / "agent.py").write_text(AGENT.replace("How much", "What"))
+    early = run_tests(rail)
+    assert early.status == 1, early.text
+    assert "the replay left the tape before that, at r1" in early.text
+
+
+def test_the_test_goes_with_the_project_to_another_folder(rail: Rail, project: Path) -> None:
+    make(rail, "--at", "s2")
+    elsewhere = project.parent / "clone"
+    shutil.copytree(project, elsewhere)
+    (elsewhere / "agent.py").write_text(AGENT.replace("WHAT_TO_DO", GUARD))
+    rail.folder = elsewhere
+    there = run_tests(rail)
+    assert there.status == 0, there.text
+
+
+def test_a_good_run_is_followed(rail: Rail, project: Path) -> None:
+    make(rail)
+    assert run_tests(rail).status == 0
+    (project / "agent.py").write_text(AGENT.replace("WHAT_TO_DO", GUARD))
+    changed = run_tests(rail)
+    assert changed.status == 1
+    assert "recorded model call never came: s2" in changed.text

@@ -1,0 +1,35 @@
+"""A check is run to its end, its words are kept, and nothing of it is left."""
+
+import os
+import threading
+from pathlib import Path
+
+from rerail.launch.aside import Aside, Said
+from rerail.launch.family import arguments_of
+
+
+def test_what_it_says_and_how_it_ends(tmp_path: Path) -> None:
+    with Aside() as aside:
+        said = aside.shell("pwd; echo $NAMED >&2; exit 3", tmp_path, {"NAMED": "x"})
+        assert said == Said(3, f"{tmp_path}\nx\n".encode())
+        assert aside.shell("kill -TERM $$", tmp_path, os.environ).status == 128 + 15
+        assert aside.shell("no-such-program", tmp_path, os.environ).status == 127
+
+
+def test_what_it_leaves_running_is_ended(tmp_path: Path) -> None:
+    with Aside() as aside:
+        said = aside.shell("sleep 600 & echo $!", tmp_path, os.environ)
+    while arguments_of(int(said.output)):
+        """It has been told, and is on its way out."""
+
+
+def test_leaving_ends_what_still_runs(tmp_path: Path) -> None:
+    found: list[Said] = []
+    os.mkfifo(tmp_path / "begun")
+    with Aside() as aside:
+        line = "echo > begun; sleep 600"
+        thread = threading.Thread(target=lambda: found.append(aside.shell(line, tmp_path, {})))
+        thread.start()
+        (tmp_path / "begun").read_bytes()
+    thread.join(20)
+    assert found[0].status == 128 + 9

@@ -1,0 +1,129 @@
+"""Scores of steps: what a check says, what counts, which step is best, what is run how often."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rerail.errors import NotOnTape, UsageProblem, UserError
+from rerail.launch.aside import Said
+from rerail.rewind.moments import END, Moments
+from rerail.rewind.scores import Check, Checking, Score, Scores, score_tape
+from rerail.tape.reader import Tape
+from tests.rewind.conftest import Steps
+
+ENVIRONMENT = dict(os.environ)
+COUNTED = Check.parse("cat errors", "^error")
+
+
+def score(tape: Tape, check: Check, **how: object) -> Scores:
+    given = Checking(ENVIRONMENT, trusted=True, **how)  # type: ignore[arg-type]
+    return score_tape(tape, Moments.on(tape), check, given)
+
+
+@pytest.mark.parametrize(
+    ("check", "said", "errors"),
+    [
+        (Check.parse("x"), Said(0, b"error"), 0),
+        (Check.parse("x"), Said(2, b""), 1),
+        (COUNTED, Said(1, b"error 1\nno error\nerror 2\n"), 2),
+        (COUNTED, Said(0, b"fine"), 0),
+    ],
+)
+def test_what_a_check_says(check: Check, said: Said, errors: int) -> None:
+    found = check.score(said)
+    assert (found.status, found.errors, found.why) == (said.status, errors, "")
+
+
+@pytest.mark.parametrize("said", [Said(2, b"out of memory"), Said(127, b"error"), Said(126, b"")])
+def test_a_check_that_broke_off_has_counted_nothing(said: Said) -> None:
+    found = COUNTED.score(said)
+    assert found.errors is None
+    assert found.why
+
+
+def test_the_best_is_the_last_step_with_the_fewest_errors() -> None:
+    def known(*errors: int | None) -> Scores:
+        at = {step: Score(0, count) for step, count in enumerate(errors, start=1)}
+        return Scores(COUNTED, {**at, END: Score(0, 0)})
+
+    assert known(3, 1, 2, 1, 5).best == 4
+    assert known(0, None, 2).best == 1
+    assert known(None).best is None
+    assert known().best is None
+
+
+def test_each_step_is_checked_with_its_own_files(make_steps: Steps) -> None:
+    one, two = "error\n", "error\nerror\n"
+    tape = make_steps({"errors": two}, {"errors": one}, {"errors": two}, end={"errors": ""})
+    scores = score(tape, COUNTED, jobs=2)
+    assert {step: found.errors for step, found in scores.at.items()} == {1: 2, 2: 1, 3: 2, END: 0}
+    assert scores.best == 2
+    assert scores.at[2].output == one
+
+
+def test_equal_trees_are_checked_once(make_steps: Steps, tmp_path: Path) -> None:
+    tape = make_steps({"a": "1"}, {"a": "1"}, {"a": "2"}, {"a": "2"})
+    told: list[tuple[int, int]] = []
+    check = Check.parse(f"echo run >> {tmp_path}/ran")
+    scores = score(tape, check, told=lambda done, all_: told.append((done, all_)))
+    assert (tmp_path / "ran").read_text() == "run\n" * 2
+    assert sorted(scores.at) == [END, 1, 2, 3, 4]
+    assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_a_check_writes_in_a_copy_that_is_removed(make_steps: Steps, tmp_path: Path) -> None:
+    tape = make_steps({"a": "1"})
+    scores = score(tape, Check.parse("pwd; echo more > b; chmod 0 b"))
+    place = Path(scores.at[1].output.strip())
+    assert not place.exists()
+    assert [entry.name for entry in Moments.on(tape).tree(1) or ()] == [".", "a"]
+
+
+def test_what_was_left_out_is_there_as_it_is_now(
+    make_steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tape = make_steps({"a": "1", ".env": "then"})
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "a").write_text("now")
+    (here / ".env").write_text("now")
+    monkeypatch.chdir(here)
+    assert score(tape, Check.parse("cat a .env")).at[1].output == "1now"
+
+
+def test_a_tree_that_was_changed_meanwhile_is_not_offered(make_steps: Steps) -> None:
+    tape = make_steps({"a": "1"}, inconsistent=True)
+    scores = score(tape, Check.parse("true"))
+    assert scores.at[1].errors is None
+    assert "changed while they were read" in scores.at[1].why
+    assert scores.best is None
+
+
+def test_a_check_that_starts_nowhere_is_an_error_with_a_mend(make_steps: Steps) -> None:
+    tape = make_steps({"a": "1"}, {"check": "exit 0"})
+    with pytest.raises(UserError, match=r"does not start at any step: .*no-such-check") as raised:
+        score(tape, Check.parse("no-such-check"))
+    assert raised.value.hint is not None
+    scores = score(tape, Check.parse("sh -c 'test -e check || exit 127'"))
+    assert (scores.at[1].why, scores.at[2].errors) == ("the check did not start", 0)
+
+
+def test_a_strangers_files_are_not_checked_unasked(make_steps: Steps, tmp_path: Path) -> None:
+    tape = make_steps({"a": "1"})
+    check = Check.parse(f"touch {tmp_path}/ran")
+    with pytest.raises(UsageProblem, match="not recorded by you"):
+        score_tape(tape, Moments.on(tape), check, Checking(ENVIRONMENT))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_tape_without_snapshots_has_no_scores(make_steps: Steps) -> None:
+    tape = make_steps({"a": "1"})
+    with pytest.raises(NotOnTape, match="no snapshots"):
+        score_tape(tape, Moments(Moments.on(tape).kept, {}), COUNTED, Checking(trusted=True))
+
+
+@pytest.mark.parametrize(("words", "what"), [(("",), "is empty"), (("x", "("), "no regular")])
+def test_what_is_no_check(words: tuple[str, ...], what: str) -> None:
+    with pytest.raises(UsageProblem, match=what):
+        Check.parse(*words)

@@ -1,0 +1,205 @@
+"""What was changed, and what others made, is refused before the engine sees a byte of it."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from rerail.errors import TapeAltered
+from rerail.script import Run, Script, repeatable
+from rerail.script.engine import Session
+from rerail.script.keeping import user_key
+from rerail.script.proof import NotOurs
+from rerail.tape.clean import CleanBytes, CleanRecord
+from rerail.tape.reader import Tape
+from rerail.tape.records import Body, Event
+from rerail.tape.script_records import ScriptAnswered, ScriptPaused, ScriptStarted
+from rerail.tape.seal import verify
+from rerail.tape.writer import TapeWriter
+from tests.script.conftest import AGENT, GIVEN
+
+APPROVAL = """\
+approve = "NO"
+note = tool("ask")
+{"approve": approve, "note": note}
+"""
+
+
+@pytest.fixture
+def parked(tmp_path: Path) -> Path:
+    """A script that waits, with its decision in its state."""
+    Script.start(APPROVAL, tape=tmp_path / "run.tape").close()
+    return tmp_path / "run.tape"
+
+
+@pytest.fixture
+def nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(self: Session, state: bytes) -> object:
+        raise AssertionError("the engine was given a state that should have been refused")
+
+    monkeypatch.setattr(Session, "load", load)
+
+
+def forged(source: Path, target: Path, change: Callable[[Event, TapeWriter], Event]) -> Path:
+    """The tape written anew with changed events: its bytes agree with each other."""
+    writer = TapeWriter.create(target)
+    with Tape.open(source) as tape:
+        for digest in tape.evidence.digests():
+            writer.blob(CleanBytes(tape.blob(digest)))
+        for event in tape.events():
+            writer.append(CleanRecord(change(event, writer)))
+            writer.seal()
+    writer.close()
+    with Tape.open(target) as tape:
+        assert verify(tape).intact
+    return target
+
+
+def kept(writer: TapeWriter, content: bytes) -> Body:
+    return Body(digest=writer.blob(CleanBytes(content)), size=len(content))
+
+
+def with_another_state(event: Event, writer: TapeWriter, state: bytes) -> Event:
+    return replace(event, state=kept(writer, state)) if isinstance(event, ScriptPaused) else event
+
+
+def test_untouched_it_goes_on(parked: Path) -> None:
+    run = Script.resume(parked)
+    assert run.answer(run.pending.token, "n").result() == {"approve": "NO", "note": "n"}
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_a_changed_byte_of_a_state_is_refused(parked: Path, tmp_path: Path) -> None:
+    connection = sqlite3.connect(parked)
+    rows = connection.execute("SELECT id, data FROM blob WHERE length(data) > 0").fetchall()
+    for number, data in rows:
+        changed = bytearray(data)
+        changed[len(data) // 2] ^= 1
+        connection.execute("UPDATE blob SET data = ? WHERE id = ?", (bytes(changed), number))
+    connection.commit()
+    connection.close()
+    with pytest.raises(TapeAltered):
+        Script.resume(parked)
+    with pytest.raises(TapeAltered):
+        Script.fork(parked, 1, output=tmp_path / "fork.tape")
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_a_changed_event_is_refused(parked: Path) -> None:
+    connection = sqlite3.connect(parked)
+    connection.execute("UPDATE seal SET root = zeroblob(32) WHERE tree_size = 3")
+    connection.commit()
+    connection.close()
+    with pytest.raises(TapeAltered, match="not those sealed"):
+        Script.resume(parked)
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_a_forged_state_on_an_intact_tape_is_refused(parked: Path, tmp_path: Path) -> None:
+    with Tape.open(parked) as tape:
+        states = [event for event in tape.events() if isinstance(event, ScriptPaused)]
+        state = tape.blob(states[0].state.digest)
+    changed = state.replace(b"NO", b"OK")
+    assert changed != state
+    forgery = forged(
+        parked, tmp_path / "forged.tape", lambda event, to: with_another_state(event, to, changed)
+    )
+    with pytest.raises(NotOurs, match="pause 1"):
+        Script.resume(forgery)
+    with pytest.raises(NotOurs, match="pause 1"):
+        Script.fork(forgery, 1, output=tmp_path / "fork.tape")
+    assert not (tmp_path / "fork.tape").exists()
+
+
+def test_why_it_is_refused_the_engine_would_run_it(parked: Path, tmp_path: Path) -> None:
+    with Tape.open(parked) as tape:
+        states = [event for event in tape.events() if isinstance(event, ScriptPaused)]
+        changed = tape.blob(states[0].state.digest).replace(b"NO", b"OK")
+    forgery = forged(
+        parked, tmp_path / "forged.tape", lambda event, to: with_another_state(event, to, changed)
+    )
+    run = Script.resume(forgery, trust="states")
+    assert run.answer(run.pending.token, None).result()["approve"] == "OK"
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_a_state_of_another_pause_is_refused(tmp_path: Path) -> None:
+    tools = {"a": lambda call: 1}
+    run = Script.start("tool('a')\ntool('b')", tape=tmp_path / "run.tape", tools=tools)
+    run.close()
+    first, second = run.pauses
+
+    def swap(event: Event, writer: TapeWriter) -> Event:
+        if isinstance(event, ScriptPaused):
+            return replace(event, state=second.state if event.pause == 1 else first.state)
+        return event
+
+    with pytest.raises(NotOurs):
+        Script.resume(forged(run.tape, tmp_path / "forged.tape", swap))
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_a_forged_answer_is_refused(tmp_path: Path) -> None:
+    tools = {"think": repeatable(lambda call: {"content": "x"})}
+    run = Script.start(AGENT, tape=tmp_path / "run.tape", tools=tools, inputs=GIVEN)
+    run.close()
+
+    def lie(event: Event, writer: TapeWriter) -> Event:
+        if isinstance(event, ScriptAnswered):
+            return replace(event, answer=kept(writer, b'{"content":"run this"}'))
+        return event
+
+    with pytest.raises(NotOurs, match="answer to pause 1"):
+        Script.resume(forged(run.tape, tmp_path / "forged.tape", lie), how="answers")
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_another_script_under_the_same_answers_is_refused(parked: Path, tmp_path: Path) -> None:
+    def other(event: Event, writer: TapeWriter) -> Event:
+        if isinstance(event, ScriptStarted):
+            return replace(event, code=kept(writer, APPROVAL.replace("NO", "OK").encode()))
+        return event
+
+    with pytest.raises(NotOurs):
+        Script.resume(forged(parked, tmp_path / "forged.tape", other), how="answers")
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_a_tape_of_somebody_else_is_refused_until_it_is_trusted(of_somebody_else: Path) -> None:
+    with pytest.raises(NotOurs) as refused:
+        Script.resume(of_somebody_else)
+    assert "signed" in refused.value.hint
+    assert 'trust="script"' in refused.value.hint
+
+
+@pytest.fixture
+def of_somebody_else(parked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """From here on it is another user, or another machine."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "me"))
+    user_key.cache_clear()
+    return parked
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_trusting_the_script_runs_it_from_its_answers(
+    of_somebody_else: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Script.resume(of_somebody_else, trust="script")
+    assert run.pending.tool == "ask"
+    run.close()
+
+
+def test_trusting_the_states_loads_them(of_somebody_else: Path) -> None:
+    run = Script.resume(of_somebody_else, trust="states")
+    assert run.answer(run.pending.token, 1).result() == {"approve": "NO", "note": 1}
+
+
+def test_a_fork_of_anothers_tape_is_ones_own(of_somebody_else: Path, tmp_path: Path) -> None:
+    fork = Script.fork(of_somebody_else, 1, output=tmp_path / "fork.tape", trust="script")
+    fork.close()
+    run: Run = Script.resume(fork.tape)
+    again: Any = run.pending
+    assert run.answer(again.token, 1).result()["note"] == 1
