@@ -1,4 +1,4 @@
-"""One recording: a tape, a proxy and a command, from start to end.
+"""One recording: a tape, a proxy and a command, from start to end, or in steps.
 
 The tape exists before the command starts, so that a tape that cannot be written stops everything;
 the command starts before what serves it is loaded (hence imports in functions), so that both start
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -41,6 +41,7 @@ from rerail.tape.records import Event
 if TYPE_CHECKING:
     from rerail.capture.snapshots import Workspace
     from rerail.proxy.upstream import Dialer
+    from rerail.sandbox.choose import Sandbox
 
 DRAIN_SECONDS: Final = 2.0
 AT_ONCE_SECONDS: Final = 0.005
@@ -83,14 +84,31 @@ class RecordSettings(Struct, frozen=True):
 
 def record(settings: RecordSettings) -> tuple[Ending, Kept]:
     """Run a command and keep everything it asks, is told and does on a tape."""
-    return _Recording(settings).run()
+    with Recording(settings) as recording:
+        recording.begin()
+        ending = recording.run_command()
+    return ending, recording.close(ending)
 
 
-class _Recording:
-    """The parts of one recording, and the order in which they come and go."""
+class Recording:
+    """The parts of one recording, and the order in which they come and go.
 
-    def __init__(self, settings: RecordSettings) -> None:
+    `begin`, `run_command`, `close`, the first two inside the `with` block. In between, others may
+    put facts on the tape by way of `recorder`. `given` is the environment of the command where that
+    is not the recorder's own; `sandbox` is what it runs in. `on_start` is told of the command.
+    """
+
+    def __init__(
+        self,
+        settings: RecordSettings,
+        *,
+        given: Mapping[str, str] | None = None,
+        on_start: Callable[[Child], None] | None = None,
+    ) -> None:
         self._settings = settings
+        self._given = given
+        self._on_start = on_start
+        self.sandbox: Sandbox | None = None
         find_program(settings.command[0], settings.environment, settings.cwd)
         self._authority = Authority.open_or_create(default_folder(settings.environment))
         if settings.upstream.client_certificate is not None:
@@ -117,12 +135,14 @@ class _Recording:
             )
             self._channel = RunChannel(self._folder.channel)
             where_it_fails.pop_all()
-        self._recorder = self._keeping.recorder
-        self._turns = Turns(self._recorder, self._folder)
-        self._recorder.asked = self._turns.begins
+        self.recorder = self._keeping.recorder
+        self._turns = Turns(self.recorder, self._folder)
+        self.recorder.asked = self._turns.begins
         self._unwatched = why_not(settings.environment, settings.watch)
-        self._passed = PassedBy(self._recorder)
+        self._passed = PassedBy(self.recorder)
         self._lookout: Lookout | None = None
+        self._open = ExitStack()
+        self._went_past: list[tuple[str, str]] = []
 
     def _listen(self, closing: ExitStack) -> list[tuple[socket.socket, Listening]]:
         others = self._settings.reverse
@@ -133,25 +153,51 @@ class _Recording:
             listeners.append((closing.enter_context(listener), Listening(reverse=origin)))
         return listeners
 
-    def run(self) -> tuple[Ending, Kept]:
+    def __enter__(self) -> Self:
+        self._open.enter_context(self._closing_listeners())
+        self._open.enter_context(self._folder)
+        self._open.enter_context(self._channel)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    @property
+    def channel(self) -> Path:
+        """The socket through which probes talk to us."""
+        return self._folder.channel
+
+    @property
+    def places(self) -> tuple[Path, Path]:
+        """What the command needs of ours: the folder of its run, and the certificates."""
+        return self._folder.path, self._authority.folder / "shown"
+
+    def begin(self) -> None:
+        """Write the first event."""
+        self._keeping.started(self._described())
+
+    def run_command(self) -> Ending:
+        """Run the command to its end, keeping everything; the listeners are gone afterwards."""
         settings, keeping = self._settings, self._keeping
-        with self._folder, self._channel:
-            keeping.started(self._described())
-            workspace = self._start_snapshots(file_time_ns())
-            with self._closing_listeners(), self._start_command() as child:
-                keeping.command_started(settings.command, settings.cwd, child.pid)
-                self._passed.name(pid=child.pid, number=COMMAND)
-                if self._lookout is not None and self._lookout.refusal:
-                    what = "connections that pass the recorder by are not noticed"
-                    self._recorder.missing(what, self._lookout.refusal, COMMAND)
-                ending = self._served(child)
-                self._turns.keep_news()
-                left = child.descendants()
-                passed = self._end_looking(go_on=bool(left))
-                keeping.command_ended(ending, left)
-            if workspace is not None:
-                workspace.close()
-        return ending, replace(keeping.close(ending), passed=passed)
+        workspace = self._start_snapshots(file_time_ns())
+        with self._closing_listeners(), self._start_command() as child:
+            keeping.command_started(settings.command, settings.cwd, child.pid)
+            self._passed.name(pid=child.pid, number=COMMAND)
+            if self._lookout is not None and self._lookout.refusal:
+                what = "connections that pass the recorder by are not noticed"
+                self.recorder.missing(what, self._lookout.refusal, COMMAND)
+            ending = self._served(child)
+            self._turns.keep_news()
+            left = child.descendants()
+            self._went_past = self._end_looking(go_on=bool(left))
+            keeping.command_ended(ending, left)
+        if workspace is not None:
+            workspace.close()
+        return ending
+
+    def close(self, ending: Ending, reason: str = "") -> Kept:
+        """Write the last event and close the tape."""
+        return replace(self._keeping.close(ending, reason), passed=self._went_past)
 
     def _start_snapshots(self, began: int) -> "Workspace | None":
         """They begin beside the command: it does not wait for them."""
@@ -159,9 +205,9 @@ class _Recording:
 
         if self._settings.folders is None:
             return None
-        self._recorder.workspace = Workspace(self._recorder, self._settings.folders)
-        self._recorder.workspace.start(began)
-        return self._recorder.workspace
+        self.recorder.workspace = Workspace(self.recorder, self._settings.folders)
+        self.recorder.workspace.start(began)
+        return self.recorder.workspace
 
     def _closing_listeners(self) -> ExitStack:
         closing = ExitStack()
@@ -211,8 +257,9 @@ class _Recording:
 
     def _start_command(self) -> Child:
         settings = self._settings
+        given = settings.environment if self._given is None else self._given
         environment = child_environment(
-            {**settings.environment, **settings.kept},
+            {**given, **settings.kept},
             port=self._listeners[0][0].getsockname()[1],
             token=self._token,
             process_id=COMMAND,
@@ -225,17 +272,22 @@ class _Recording:
             hash_seed=self._folder.settings.hash_seed,
             tells=bool(self._unwatched) and settings.watch is not False,
         )
-        self._lookout = self._new_lookout()
+        self._lookout = self._new_lookout() if self.sandbox is None else None
         try:
-            return start(
+            child = start(
                 settings.command,
                 cwd=settings.cwd,
                 environment=environment,
+                sandbox=self.sandbox,
+                ports=[listener.getsockname()[1] for listener, _ in self._listeners],
                 lookout=self._lookout,
             )
         except RerailError as error:
             self._keeping.close(Ending(error.exit_code), f"it did not start: {error.what}")
             raise
+        if self._on_start is not None:
+            self._on_start(child)
+        return child
 
     def _new_lookout(self) -> Lookout | None:
         machine = None if self._unwatched else here()
@@ -260,7 +312,7 @@ class _Recording:
         from rerail.proxy.server import LOAD_SECONDS, ProxyServer
 
         allow_more_files()
-        children = ChildrenRecord(self._recorder)
+        children = ChildrenRecord(self.recorder)
         self._channel.attend(children.hear)
         server = ProxyServer(self, self._authority)
         for listener, listening in self._listeners:
@@ -280,7 +332,7 @@ class _Recording:
 
         loop = asyncio.get_running_loop()
         deadline = loop.time() + DRAIN_SECONDS
-        while self._recorder.open and loop.time() < deadline:
+        while self.recorder.open and loop.time() < deadline:
             await asyncio.sleep(0.01)
 
     @cached_property
@@ -294,10 +346,10 @@ class _Recording:
     def session(self, route: Route, wire: Wire) -> Session:
         from rerail.proxy.relay import Relay
 
-        return Relay(route, wire, self._recorder, self._dialer)
+        return Relay(route, wire, self.recorder, self._dialer)
 
     def missing(self, what: str, detail: str, process_id: int) -> None:
-        self._recorder.missing(what, detail, process_id)
+        self.recorder.missing(what, detail, process_id)
 
     def passed_by(self, program: str, pid: int, host: str, port: int, process_id: int) -> None:
         self._passed.told_by_probe(program, pid, host, port)

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from rerail.cli.facts import chunks_of
+from rerail.cli.plane_facts import plane_body
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.llm.bodies import beginning
 from rerail.tape.chunks import Chunk
 from rerail.tape.exchange import Exchange
+from rerail.tape.plane_records import ProposalMade
 from rerail.tape.reader import Tape, UnfinishedBody
 from rerail.tape.records import (
     Body,
@@ -81,7 +83,11 @@ def of_message(tape: Tape, message: WsMessage | McpMessage) -> Content:
 def of_event(
     tape: Tape, event: Event, exchange: Exchange | None, *, sent: bool = False
 ) -> Content | None:
-    """The evidence that one event points to: of the two sides of an opaque connection, one."""
+    """The evidence that one event points to.
+
+    `sent` chooses of two: of an opaque connection what the agent sent, of a command of the verdict
+    plane its standard error.
+    """
     match event:
         case HttpRequest() | HttpRequestBody():
             head = parse_head(exchange.request.head) if exchange and exchange.request else None
@@ -101,10 +107,13 @@ def of_event(
             return _of_body(tape, event.body, None) if event.body else None
         case ProbeLog(content=digest):
             return Content(event.size, (), lambda: _named(tape, digest), digest=digest)
+        case ProposalMade(proposal_ref=digest):
+            return Content(event.size, (), lambda: _named(tape, digest), digest=digest)
         case TunnelClosed():
             body = event.sent if sent else event.received
             return _of_body(tape, body, None) if body else None
-    return None
+    body = plane_body(event, errors=sent)
+    return _of_body(tape, body, None) if body else None
 
 
 def _of_body(tape: Tape, body: Body, head: Head | None, *, asked_at: int = 0) -> Content:

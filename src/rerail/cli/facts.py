@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from rerail.cli.plane_facts import plane_words
 from rerail.cli.texts import quantity, size_text
 from rerail.compare.canon import Request
 from rerail.tape.chunks import CHUNKS_MAX, Chunk, decode_chunks
@@ -46,7 +47,18 @@ from rerail.tape.records import (
 )
 from rerail.wire.http1 import parse_head
 
-_DIGESTS = frozenset(("digest", "content", "tree"))
+_DIGESTS = frozenset(
+    (
+        "digest",
+        "content",
+        "tree",
+        "base",
+        "proposal_ref",
+        "read_ref",
+        "reported_ref",
+        "wanted_digest",
+    )
+)
 _NOT_LAST = bytes(range(0x80, 0x100))
 _TABLES = frozenset(("chunks", "frames"))
 
@@ -148,7 +160,7 @@ def _exchange_words(event: Event) -> str:
         case WsClosed():
             reason = f" {event.reason}" if event.reason else ""
             return f"r{event.exchange_id} {event.sender} closed, {event.code}{reason}"
-    return "(a kind that this version of rerail does not know)"
+    return plane_words(event) or "(a kind that this version of rerail does not know)"
 
 
 def _body_and_end(body: Body | None, ended: BodyEnd) -> str:
@@ -239,7 +251,7 @@ def values(name: str, value: object) -> Any:
     """A field as JSON values: digests in hexadecimal, chunk tables as lists, bytes as text."""
     if isinstance(value, bytes):
         return _bytes_value(name, value)
-    if isinstance(value, list) and name == "not_captured":
+    if isinstance(value, list) and name in ("not_captured", "left_out"):
         return [msgspec.structs.asdict(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return {key: values(key, item) for key, item in msgspec.structs.asdict(value).items()}
@@ -248,7 +260,7 @@ def values(name: str, value: object) -> Any:
 
 def _bytes_value(name: str, value: bytes) -> Any:
     if name in _DIGESTS:
-        return digest_text(value)
+        return digest_text(value) if value else ""
     if name in _TABLES:
         return [[chunk.size, chunk.at_ns] for chunk in chunks_of(value)]
     return text_or_base64(value)

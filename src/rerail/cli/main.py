@@ -24,6 +24,10 @@ VERBS: Final = {
     "diff": ("rerail.cli.diff:diff", "Two tapes beside each other, down to where they part."),
     "test": ("rerail.cli.test:test", "Make a regression test out of a tape."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
+    "run": ("rerail.cli.run:run", "An agent's task with an independent check, from a contract."),
+    "approve": ("rerail.cli.approve:approve", "Let one proposal be applied to one target."),
+    "reconcile": ("rerail.cli.reconcile:reconcile", "What an action did whose outcome is unknown."),
+    "runs": ("rerail.cli.runs:runs", "Holds on tasks: what stands, one more, one less."),
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
 }

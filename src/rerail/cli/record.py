@@ -175,7 +175,7 @@ def record(
 
     environment = dict(os.environ)
     named = tape is not None
-    tape = tape or _unnamed()
+    tape = tape or unnamed_tape()
     cwd = present_folder()
     folder, why = None, "no: --no-workspace was given"
     if not no_workspace:
@@ -245,7 +245,8 @@ def _folder(
     return None, f"no: {why}"
 
 
-def _unnamed() -> Path:
+def unnamed_tape() -> Path:
+    """Where a tape goes that was given no name."""
     folder = Path("runs")
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -9,10 +9,12 @@ from rerail.cli.evidence import Content
 from rerail.cli.facts import ENDS, event_values, words
 from rerail.cli.listing import half_text
 from rerail.cli.outline import Outline
+from rerail.cli.plane_facts import change_lines, plane_body
 from rerail.cli.rows import row_of, step_text
 from rerail.cli.texts import block, duration, one_line, quantity, say, size_text, styled, utc
 from rerail.errors import RerailError, TapeAltered
 from rerail.tape.exchange import Exchange
+from rerail.tape.plane_records import ProposalMade
 from rerail.tape.reader import Tape, UnfinishedBody
 from rerail.tape.records import (
     Event,
@@ -167,7 +169,12 @@ class Page:
             self._evidence(event, exchange, "sent", sent=True)
             self._evidence(event, exchange, "received")
         else:
-            self._evidence(event, exchange, "content")
+            if isinstance(event, ProposalMade):
+                self._changes(event)
+            else:
+                self._evidence(event, exchange, "content")
+            if plane_body(event, errors=True) is not None:
+                self._evidence(event, exchange, "standard error", sent=True)
         if isinstance(event, HttpReplyBody) and event.body is not None:
             _trailers(event.body.trailers)
 
@@ -178,6 +185,17 @@ class Page:
         if found is not None:
             _heading(title, _size(found).removeprefix(", "))
             self._content(found, f"e{event.seq} --raw{' --request' if sent else ''}")
+
+    def _changes(self, event: ProposalMade) -> None:
+        """A proposal path by path, as `git status` would have it."""
+        found = evidence.of_event(self._tape, event, None)
+        assert found is not None
+        _heading("changes", size_text(found.size))
+        try:
+            for line in change_lines(b"".join(found.stream())):
+                say(one_line(line))
+        except (TapeAltered, ValueError) as error:
+            say(self._damaged(error if isinstance(error, TapeAltered) else TapeAltered(str(error))))
 
     # Parts.
 

@@ -5,6 +5,7 @@ Knows no event loop: `pidfd` becomes readable when the command has ended, whatev
 
 import os
 import select
+import signal
 import socket
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -77,6 +78,14 @@ class Child:
         found = [pid for pid in descendants_of(os.getpid()) if pid not in self._strangers]
         # One without arguments is on its way out: it has given its memory back already.
         return [(pid, words) for pid in found if (words := arguments_of(pid))]
+
+    def end_descendants(self) -> None:
+        """Kill what the command left behind, and what that starts meanwhile."""
+        while left := self.descendants():
+            for pid, _ in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self._reap_adopted()
 
     def close(self) -> None:
         """Give the signals back, adopt no more, close what is open. The command may go on."""

@@ -36,12 +36,17 @@ class Spawned(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True):
-    """What to execute: the words as typed, the program they mean, where, with what environment."""
+    """What to execute: the words as typed, the program they mean, where, with what environment.
+
+    `streams` are the descriptors to be its standard input, output and error, in a session of its
+    own; none: it has ours, and our terminal.
+    """
 
     words: Sequence[str]
     program: str
     cwd: Path
     environment: Mapping[str, str]
+    streams: Sequence[int] = ()
 
 
 def spawn(
@@ -51,8 +56,9 @@ def spawn(
     environment: Mapping[str, str],
     sandbox: "Sandbox | None" = None,
     ports: Sequence[int] = (),
+    streams: Sequence[int] = (),
 ) -> Spawned:
-    """Start a command; `ports` are the recorder's, for the sandbox.
+    """Start a command; `ports` are the recorder's, for the sandbox; `streams` as in `Command`.
 
     Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem` (a `cwd` that is no folder),
     `SandboxFailed`.
@@ -63,9 +69,9 @@ def spawn(
     if not (view.outside(cwd) if view else cwd).is_dir():
         raise UsageProblem(f"there is no folder `{cwd}`", hint="start from a folder that exists")
     program = find_program(words[0], environment, cwd, found_at=view.outside if view else None)
-    command = Command(words, program, cwd, environment)
+    command = Command(words, program, cwd, environment, streams)
     try:
-        if sandbox is None and _is_current(cwd):
+        if sandbox is None and not streams and _is_current(cwd):
             return Spawned(_spawn_here(command))
         return _fork(command, sandbox, ports)
     except OSError as error:
@@ -129,6 +135,10 @@ def _become(
         parents_own.close()
         for number in IGNORED_BY_PYTHON:
             signal.signal(number, signal.SIG_DFL)
+        if command.streams:
+            os.setsid()
+            for place, stream in enumerate(command.streams):
+                os.dup2(stream, place)
         if sandbox is not None:
             sandbox.enter(parent, ports)
         with parent.step(f"enter the folder `{command.cwd}`"):

@@ -17,6 +17,7 @@ from rerail.redact.known import KnownSecrets, secrets_in
 from rerail.redact.lazy import Lazy
 from rerail.redact.reference import References, from_wire
 from rerail.redact.urls import UrlCleaner
+from rerail.tape import plane_records as planes
 from rerail.tape import records, script_records
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.records import Body, Event, NotCaptured
@@ -165,9 +166,10 @@ def _table(
     return dict(kinds)  # type: ignore[arg-type]  # each cleaner takes what its field holds
 
 
-_TEXT, _TEXTS, _HEAD, _ARGUMENTS, _BODY = (
+_TEXT, _TEXTS, _LINES, _HEAD, _ARGUMENTS, _BODY = (
     Redactor.text,
     Redactor._texts,
+    Redactor._lines,
     Redactor.head,
     Redactor.arguments,
     Redactor._framing,
@@ -194,8 +196,67 @@ _FIELDS: Final = _table(
     (records.TunnelClosed, {"sent": _BODY, "received": _BODY}),
     (
         records.WorkspaceSnapshot,
-        {"folder": _TEXT, "late": Redactor._lines, "not_captured": Redactor._not_captured},
+        {"folder": _TEXT, "late": _LINES, "not_captured": Redactor._not_captured},
     ),
+    (planes.TaskAccepted, {"version": _TEXT, "contract": _BODY, "source": _TEXT}),
+    (
+        planes.ObservationRead,
+        {
+            "name": _TEXT,
+            "version": _TEXT,
+            "wanted_version": _TEXT,
+            "content": _BODY,
+            "source": _TEXT,
+            "path": _TEXT,
+            "problem": _TEXT,
+        },
+    ),
+    (
+        planes.BaselineLoaded,
+        {
+            "name": _TEXT,
+            "version": _TEXT,
+            "content": _BODY,
+            "wanted_version": _TEXT,
+            "source": _TEXT,
+            "problem": _TEXT,
+        },
+    ),
+    (planes.ScratchMade, {"folder": _TEXT, "source": _TEXT, "left_out": Redactor._not_captured}),
+    (
+        planes.AgentContained,
+        {"layers": _LINES, "lacking": _TEXTS, "hidden": _LINES, "writable": _LINES},
+    ),
+    (planes.ProposalMade, {"left_out": Redactor._not_captured}),
+    (planes.CheckStarted, {"argv": _ARGUMENTS, "version": _TEXT, "folder": _TEXT}),
+    (planes.CheckEnded, {"output": _BODY, "errors": _BODY, "problem": _TEXT}),
+    (planes.CheckResult, {"name": _TEXT, "detail": _TEXT, "tests": _TEXT}),
+    (planes.VerdictEmitted, {"rule": _TEXT, "detail": _TEXT}),
+    (planes.ApprovalRequested, {"target": _TEXT, "who": _LINES}),
+    (planes.ApprovalDecided, {"target": _TEXT, "who": _TEXT, "reason": _TEXT}),
+    (planes.ApprovalUnusable, {"target": _TEXT, "detail": _TEXT}),
+    (planes.ActionAttempted, {"target": _TEXT, "argv": _ARGUMENTS}),
+    (planes.ActionResult, {"output": _BODY, "errors": _BODY, "reason": _TEXT}),
+    (
+        planes.TargetRead,
+        {
+            "target": _TEXT,
+            "argv": _ARGUMENTS,
+            "content": _BODY,
+            "errors": _BODY,
+            "problem": _TEXT,
+        },
+    ),
+    (
+        planes.ActionReconciled,
+        {"who": _TEXT, "output": _BODY, "errors": _BODY, "reason": _TEXT},
+    ),
+    (planes.CleanupDone, {"folder": _TEXT, "reason": _TEXT}),
+    (planes.HoldPlaced, {"reason": _TEXT, "who": _TEXT}),
+    (planes.HoldReleased, {"reason": _TEXT, "who": _TEXT}),
+    (planes.HoldMet, {"reason": _TEXT, "why": _TEXT}),
+    (planes.RetryDecided, {"reason": _TEXT}),
+    (planes.TaskEnded, {"reason": _TEXT}),
     (
         script_records.ScriptStarted,
         {

@@ -1,4 +1,4 @@
-"""Landlock (landlock(7)), where no namespace is: TCP to named ports, writing to named folders.
+"""Landlock (landlock(7)): TCP to named ports, writing to named folders, reading all but some.
 
 A rule names a port, not an address, and nothing but TCP; what slips by is the business of
 `sockets`. The kernel needs to be 6.7 or newer. Below these rules nothing can be mounted.
@@ -20,6 +20,7 @@ _CONNECT_TCP: Final = 2
 _RULE_PATH_BENEATH: Final = 1
 _RULE_NET_PORT: Final = 2
 _SCOPE_ABSTRACT_UNIX_SOCKET: Final = 1
+_SCOPE_SIGNAL: Final = 2
 
 
 _WRITE_FILE: Final = 1 << 1
@@ -27,6 +28,10 @@ _TRUNCATE: Final = 1 << 14
 _TO_A_FILE: Final = _WRITE_FILE | _TRUNCATE
 _CHANGES: Final = _TO_A_FILE | sum(1 << right for right in range(4, 14))
 """Writing, truncating, removing, making any kind of entry, and moving between folders."""
+
+_EXECUTE: Final = 1 << 0
+_READ_DIR: Final = 1 << 3
+_READS: Final = _EXECUTE | (1 << 2) | _READ_DIR
 
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "fd")
 _ALWAYS: Final = (*(Path("/dev", name) for name in _DEVICES), Path("/proc"))
@@ -60,23 +65,33 @@ def version() -> int:
         return 0
 
 
-def restrict(ports: Sequence[int], writable: Sequence[Path] | None) -> None:
+def restrict(
+    ports: Sequence[int] | None,
+    writable: Sequence[Path] | None,
+    readable: Sequence[Path] | None = None,
+) -> None:
     """Restrict this process and all it starts: TCP to `ports`, writing in `writable`.
 
-    `writable=None` is no rule for writing. Abstract unix sockets outside are cut off as well where
-    the kernel can do that (6.12). Raises OSError.
+    `None` is no rule: all may be connected to, written, read and executed. Abstract unix sockets
+    outside are cut off as well where the kernel can do that (6.12); with a rule for reading,
+    signals to outside too, and nobody's memory or environment outside can be looked into whatever
+    the rules are. Raises OSError.
     """
-    scopes = version() >= SCOPES_SINCE
-    changes = 0 if writable is None else _CHANGES
-    wanted = _Ruleset(changes, _CONNECT_TCP, _SCOPE_ABSTRACT_UNIX_SOCKET if scopes else 0)
-    size = ctypes.sizeof(wanted) if scopes else _Ruleset.scoped.offset
+    known = version()
+    handled = (0 if writable is None else _CHANGES) | (0 if readable is None else _READS)
+    scopes = _SCOPE_ABSTRACT_UNIX_SOCKET | (_SCOPE_SIGNAL if readable is not None else 0)
+    tcp = _CONNECT_TCP if ports is not None and known >= TCP_SINCE else 0
+    wanted = _Ruleset(handled, tcp, scopes if known >= SCOPES_SINCE else 0)
+    size = ctypes.sizeof(wanted) if known >= SCOPES_SINCE else _Ruleset.scoped.offset
     ruleset = kernel.syscall(kernel.LANDLOCK_CREATE_RULESET, _address(wanted), size, 0)
     try:
-        for port in ports:
+        for port in ports or ():
             rule = _NetPort(_CONNECT_TCP, port)
             kernel.syscall(kernel.LANDLOCK_ADD_RULE, ruleset, _RULE_NET_PORT, _address(rule), 0)
         if writable is not None:
             _allow_writing(ruleset, writable)
+        for path in readable or ():
+            _allow_beneath(ruleset, path, _READS if path.is_dir() else _READS & ~_READ_DIR)
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         kernel.syscall(kernel.LANDLOCK_RESTRICT_SELF, ruleset, 0)
     finally:

@@ -70,6 +70,11 @@ WRITE_RULES: Final = Layer(
     "writes outside the working folder, temporary folders and caches",
     "Linux 5.12 with namespaces, or Landlock (Linux 5.13)",
 )
+READ_RULES: Final = Layer(
+    "landlock read rules",
+    "reading what is hidden from it, and looking into or signalling processes outside",
+    "Linux 5.13 with Landlock (`lsm=` of the kernel's command line)",
+)
 PRIVATE_PATHS: Final = Layer(
     "private mounts",
     "a working path other than the recorded one",

@@ -18,6 +18,7 @@ from rerail.tape.event import Component as Component
 from rerail.tape.event import Event as Event
 from rerail.tape.event import Framing as Framing
 from rerail.tape.event import NotCaptured as NotCaptured
+from rerail.tape.plane_records import AnyPlaneEvent
 from rerail.tape.script_records import AnyScriptEvent
 
 Side = Literal["agent", "origin"]
@@ -360,5 +361,6 @@ AnyEvent = (
     | ConnectionFailed | HttpRequest | HttpRequestBody | HttpRequestEdited | HttpReplyHead
     | HttpReplyBody | HttpFailed
     | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed | WorkspaceSnapshot
+    | AnyPlaneEvent
     | AnyScriptEvent
 )  # fmt: skip

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import fields
 
+from rerail.tape.plane_records import ProposalMade, ScratchMade
 from rerail.tape.records import (
     Body,
     Event,
@@ -29,11 +30,26 @@ def contents_of(event: Event) -> list[Reference]:
     """All contents that an event names; those that a tree names in its turn are not among them."""
     if isinstance(event, WsMessage | McpMessage | ProbeLog):
         return [Reference(event.content, event.size, None)]
-    if isinstance(event, WorkspaceSnapshot):
-        return [Reference(event.tree, event.tree_size, None)]
+    if isinstance(event, WorkspaceSnapshot | ScratchMade):
+        return trees_of(event)
+    if isinstance(event, ProposalMade):
+        return [Reference(event.proposal_ref, event.size, None), *trees_of(event)]
     values = (getattr(event, field.name) for field in fields(event))
     bodies = [value for value in values if isinstance(value, Body)]
     return [Reference(body.digest, body.size, body.chunks) for body in bodies]
+
+
+def trees_of(event: Event) -> list[Reference]:
+    """The trees among them: their files are contents of the tape too."""
+    match event:
+        case WorkspaceSnapshot():
+            return [Reference(event.tree, event.tree_size, None)]
+        case ScratchMade():
+            return [Reference(event.base, event.base_size, None)]
+        case ProposalMade():
+            before = Reference(event.base, event.base_size, None)
+            return [before, Reference(event.tree, event.tree_size, None)]
+    return []
 
 
 def contents_of_tree(data: bytes) -> list[Reference]:

@@ -21,9 +21,8 @@ from rerail.tape.records import (
     RunEnded,
     RunLost,
     RunStarted,
-    WorkspaceSnapshot,
 )
-from rerail.tape.references import contents_of, contents_of_tree
+from rerail.tape.references import contents_of, contents_of_tree, trees_of
 from rerail.tape.storage import Storage
 from rerail.tape.stored import StoredEvents, Stretch, joined
 
@@ -97,8 +96,9 @@ class Salvage:
         self._begin_run(event)
         for reference in contents_of(event):
             self._copy_content(reference.digest, event)
-        if isinstance(event, WorkspaceSnapshot) and event.tree in self._copied:
-            self._copy_files(event)
+        for tree in trees_of(event):
+            if tree.digest in self._copied:
+                self._copy_files(tree.digest, event)
         self._circumstances.take(event)
         self._keep(data, event)
         self._last = event
@@ -155,13 +155,11 @@ class Salvage:
         for name, value in meta.items():
             self._keeper.describe(name, value)
 
-    def _copy_files(self, event: WorkspaceSnapshot) -> None:
-        """What the tree of a snapshot names."""
-        row = self._evidence.find(event.tree)
+    def _copy_files(self, tree: bytes, event: Event) -> None:
+        """What a tree that an event names names in its turn."""
+        row = self._evidence.find(tree)
         try:
-            files = contents_of_tree(
-                b"".join(self._evidence.pieces(event.tree, row)) if row else b""
-            )
+            files = contents_of_tree(b"".join(self._evidence.pieces(tree, row)) if row else b"")
         except ValueError as error:
             self.lost.append(f"the tree of event {event.seq} cannot be used: {error}")
             return

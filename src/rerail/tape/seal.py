@@ -18,7 +18,6 @@ from rerail.tape.records import (
     RunLost,
     RunStarted,
     UnknownEvent,
-    WorkspaceSnapshot,
 )
 from rerail.tape.references import (
     Reference,
@@ -26,6 +25,7 @@ from rerail.tape.references import (
     contents_of,
     contents_of_tree,
     exchange_of,
+    trees_of,
 )
 from rerail.tape.stored import Stretch
 from rerail.tape.verification import Code, Finding, Verification, counted
@@ -161,9 +161,10 @@ class _Verifier:
             if reference.digest not in self._named:
                 self._named[reference.digest] = self._check_content(seq, reference)
             self._check_chunks(seq, reference)
-        if isinstance(event, WorkspaceSnapshot) and event.tree not in self._trees:
-            self._trees.add(event.tree)
-            self._check_tree(seq, event.tree)
+        for tree in trees_of(event):
+            if tree.digest not in self._trees:
+                self._trees.add(tree.digest)
+                self._check_tree(seq, tree.digest)
 
     def _check_tree(self, seq: int, digest: bytes) -> None:
         """The files of a tree are contents too."""

@@ -1,0 +1,60 @@
+"""The live system, as one folder: what is applied to it, what it holds, what an attempt did to it.
+
+`apply` needs the token of the payment team, `read` and `reconcile` look. LIVE names the folder.
+"""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+LIVE = Path(os.environ.get("LIVE") or Path(__file__).parent / "live")
+REFUSED = 22
+
+
+def main() -> int:
+    """Do what the first word says."""
+    LIVE.mkdir(exist_ok=True)
+    return {"apply": apply, "read": read, "reconcile": reconcile}[sys.argv[1]]()
+
+
+def apply() -> int:
+    """Take the proposal over."""
+    if not os.environ.get("PAYMENT_DEPLOY_TOKEN"):
+        print("the token is missing", file=sys.stderr)
+        return REFUSED
+    shutil.copyfile(Path(os.environ["RERAIL_PROPOSAL"]) / "retry.json", LIVE / "retry.json")
+    with (LIVE / "attempts.log").open("a") as log:
+        log.write(f"{os.environ['RERAIL_ATTEMPT_ID']} {os.environ['RERAIL_PROPOSAL_REF']}\n")
+    print("applied")
+    return 0
+
+
+def attempts() -> list[str]:
+    """The attempts that came through, in order."""
+    log = LIVE / "attempts.log"
+    return [line.split()[0] for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def read() -> int:
+    """Print what is live."""
+    settings = LIVE / "retry.json"
+    live = json.loads(settings.read_bytes()) if settings.exists() else None
+    print(json.dumps({"retry.json": live, "attempts": attempts()}, indent=2))
+    return 0
+
+
+def reconcile() -> int:
+    """Print what one attempt did."""
+    attempt = os.environ["RERAIL_ATTEMPT_ID"]
+    came = attempt in attempts()
+    state = "applied" if came else "not applied"
+    print(
+        json.dumps({"state": state, "reason": f"{attempt} is {'' if came else 'not '}in the log"})
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+"""`rerail run`: an agent's task with an independent check, from a contract, in two planes."""
+
+import json
+import os
+import select
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rerail.cli.complaint import complain, say_aside
+from rerail.cli.options import log_event, reach, resolve_map
+from rerail.cli.record import unnamed_tape
+from rerail.cli.texts import one_line
+from rerail.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from rerail.holds import Approval
+    from rerail.task.runner import Done
+
+
+class Terminal:
+    """Asks whoever sits there, and says how else it can be decided."""
+
+    def __init__(self) -> None:
+        self._typed = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+    def asked(self, approval: "Approval") -> None:
+        """Show what is asked."""
+        from rerail.cli.plane_facts import moment, short
+
+        what = approval.summary or short(bytes.fromhex(approval.proposal))
+        say_aside(
+            f"rerail: {approval.id} waits until {moment(approval.expires)}: {what} "
+            f"on {approval.target}; `rerail approve {approval.id}` grants it"
+        )
+        if self._typed:
+            click.echo(f"apply it to {approval.target}? [y/N] ", err=True, nl=False)
+
+    def word(self, seconds: float) -> bool | None:
+        """Wait so long for an answer; the end of the input is a no."""
+        streams = [sys.stdin] if self._typed else []
+        if not select.select(streams, [], [], seconds)[0]:
+            return None
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+@click.command()
+@click.argument("contract", metavar="[TASK.yaml]", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "-o",
+    "--output",
+    "tape",
+    metavar="TAPE",
+    type=click.Path(path_type=Path),
+    help="Where the tape goes; without it, runs/<utc time>-<short id>.tape.",
+)
+@click.option(
+    "--recheck",
+    metavar="TAPE|CASE",
+    type=click.Path(path_type=Path),
+    help="Run no agent: check the proposal of that run again, unchanged.",
+)
+@click.option(
+    "--apply",
+    "applied",
+    metavar="TAPE",
+    type=click.Path(path_type=Path),
+    help="Run no agent: apply the proposal of that run, whose verdict was PASS.",
+)
+@click.option(
+    "--approval", metavar="ID", default="", help="With --apply: by this approval; else ask anew."
+)
+@click.option("--no-wait", is_flag=True, help="Where no policy grants it, leave the question open.")
+@click.option("--keep-workspace", is_flag=True, help="Leave the agent's workspace where it is.")
+@click.option(
+    "--resolve",
+    "resolved",
+    metavar="HOST:PORT=ADDR:PORT",
+    multiple=True,
+    help="Reach this origin at another address.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing tape.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+@click.pass_context
+def run(
+    context: click.Context,
+    contract: Path | None,
+    tape: Path | None,
+    recheck: Path | None,
+    applied: Path | None,
+    approval: str,
+    no_wait: bool,
+    keep_workspace: bool,
+    resolved: tuple[str, ...],
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Run the agent of a contract, check what it proposes, ask, apply it once, read the target."""
+    from rerail.task.runner import RunSettings, run_task
+
+    environment = dict(os.environ)
+    person = None if no_wait else Terminal()
+    output = tape or unnamed_tape()
+    if recheck is not None or applied is not None:
+        done = _follow(contract, output, recheck, applied, approval, person, force)
+    elif contract is None:
+        raise UsageProblem("there is no contract", hint="name its file: `rerail run task.yaml`")
+    else:
+        settings = RunSettings(
+            contract=contract,
+            tape=output,
+            environment=environment,
+            person=person,
+            upstream=reach(environment, overrides=resolve_map(resolved)),
+            overwrite=force,
+            keep_workspace=keep_workspace,
+            log=log_event if context.obj else None,
+        )
+        with _output_aside(as_json):
+            done = run_task(settings)
+    _report(done, as_json)
+    return done.status
+
+
+def _follow(
+    contract: Path | None,
+    tape: Path,
+    recheck: Path | None,
+    applied: Path | None,
+    approval: str,
+    person: Terminal | None,
+    force: bool,
+) -> "Done":
+    from rerail.task.follow import FollowSettings, apply_stored
+    from rerail.task.follow import recheck as check_again
+
+    source = recheck or applied
+    if source is None or (recheck and applied):
+        raise UsageProblem(
+            "--recheck and --apply do not go together", hint="check first, then apply that tape"
+        )
+    settings = FollowSettings(source, tape, dict(os.environ), contract, person, force)
+    return check_again(settings) if recheck else apply_stored(settings, approval)
+
+
+@contextmanager
+def _output_aside(wanted: bool) -> Iterator[None]:
+    """With --json standard output is for the document: the agent's goes to standard error."""
+    if not wanted:
+        yield
+        return
+    ours = os.dup(1)
+    sys.stdout.flush()
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(ours, 1)
+        os.close(ours)
+
+
+def _report(done: "Done", as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(_values(done), indent=2, ensure_ascii=False))
+        return
+    if done.problem is not None:
+        complain(done.problem.what, done.problem.hint)
+    lines = [
+        ("run", f"{done.run_id} of {done.task_id}"),
+        ("verdict", f"{done.verdict} by {done.rule}: {done.detail}" if done.verdict else ""),
+        ("proposal", done.proposal_ref),
+        ("state", _state(done)),
+        ("workspace", done.workspace),
+        ("tape", str(done.tape)),
+    ]
+    for name, value in lines:
+        if value:
+            click.echo(f"{name:<10} {one_line(value)}")
+
+
+def _state(done: "Done") -> str:
+    return f"{done.ended.state}: {done.ended.reason}" if done.ended.reason else done.ended.state
+
+
+def _values(done: "Done") -> dict[str, Any]:
+    return {
+        "run_id": done.run_id,
+        "task_id": done.task_id,
+        "state": done.ended.state,
+        "reason": done.ended.reason,
+        "verdict": done.verdict,
+        "rule": done.rule,
+        "detail": done.detail,
+        "proposal_ref": done.proposal_ref,
+        "tape": str(done.tape),
+        "tape_id": done.tape_id,
+        "workspace": done.workspace,
+    }

@@ -1,0 +1,138 @@
+"""An errand: a command run within a time limit, in a sandbox or not, both its streams kept.
+
+It has a session of its own, and no terminal: at the time limit all of the session's first group is
+ended. Knows no tape. Whether what was begun has had an effect, nobody can tell from here.
+"""
+
+import os
+import select
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from rerail.clock import monotonic_ns
+from rerail.launch.spawn import spawn
+
+if TYPE_CHECKING:
+    from rerail.sandbox.choose import Sandbox
+
+OUTPUT_SIZE: Final = 16 << 20
+"""Bytes of each stream that are kept; what comes after is read and forgotten."""
+
+_LINGER_NS: Final = 200_000_000
+"""So long what it left running may still say something."""
+
+_PIECE: Final = 1 << 16
+
+
+class Errand(Struct, frozen=True):
+    """How it ended and what it said. `cut`: it said more than is kept."""
+
+    status: int
+    signal: int = 0
+    timed_out: bool = False
+    output: bytes = b""
+    errors: bytes = b""
+    cut: bool = False
+
+    @property
+    def well(self) -> bool:
+        """Whether it ended by itself, with status 0, and all it said is there."""
+        return not (self.status or self.signal or self.timed_out or self.cut)
+
+
+def run_errand(
+    words: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    seconds: float,
+    sandbox: "Sandbox | None" = None,
+) -> Errand:
+    """Run a command to its end, or to the time limit.
+
+    Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem`, `SandboxFailed` where it could
+    not be started: then it has done nothing.
+    """
+    with ExitStack() as closing:
+        output, output_end = os.pipe()
+        errors, errors_end = os.pipe()
+        closing.callback(os.close, output)
+        closing.callback(os.close, errors)
+        with Path(os.devnull).open("rb") as nothing:
+            try:
+                streams = (nothing.fileno(), output_end, errors_end)
+                pid = spawn(
+                    words, cwd=cwd, environment=environment, sandbox=sandbox, streams=streams
+                ).pid
+            finally:
+                os.close(output_end)
+                os.close(errors_end)
+        return _Watched(pid, output, errors, seconds).ended()
+
+
+class _Watched:
+    """The running command, its two streams and its deadline."""
+
+    def __init__(self, pid: int, output: int, errors: int, seconds: float) -> None:
+        self._pid = pid
+        self._end = os.pidfd_open(pid)
+        self._said = {output: bytearray(), errors: bytearray()}
+        self._open = set(self._said)
+        self._deadline = monotonic_ns() + int(min(seconds, 1e9) * 1e9)
+        self._cut = False
+
+    def ended(self) -> Errand:
+        try:
+            timed_out = not self._listen(until_end=True)
+        except BaseException:
+            self._kill()
+            os.waitpid(self._pid, 0)
+            raise
+        else:
+            if timed_out:
+                self._kill()
+            code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        finally:
+            os.close(self._end)
+        self._deadline = monotonic_ns() + _LINGER_NS
+        self._listen(until_end=False)
+        output, errors = (bytes(said) for said in self._said.values())
+        number = -code if code < 0 else 0
+        return Errand(
+            128 + number if number else code, number, timed_out, output, errors, self._cut
+        )
+
+    def _listen(self, *, until_end: bool) -> bool:
+        """Read what comes, until it has ended, or else said its last; False at the deadline."""
+        while until_end or self._open:
+            left = self._deadline - monotonic_ns()
+            if left <= 0:
+                return False
+            waiting = select.poll()
+            for descriptor in (*self._open, *((self._end,) if until_end else ())):
+                waiting.register(descriptor, select.POLLIN)
+            ready = [descriptor for descriptor, _ in waiting.poll(left / 1e6)]
+            for descriptor in ready:
+                if descriptor != self._end:
+                    self._read(descriptor)
+            if until_end and ready == [self._end]:
+                return True
+        return True
+
+    def _read(self, descriptor: int) -> None:
+        piece = os.read(descriptor, _PIECE)
+        if not piece:
+            self._open.discard(descriptor)
+        said = self._said[descriptor]
+        room = OUTPUT_SIZE - len(said)
+        said += piece[:room]
+        self._cut = self._cut or len(piece) > room
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._pid, signal.SIGKILL)

@@ -1,0 +1,112 @@
+"""A plane of a task: files of its own, the rest of the machine to read, some of it hidden.
+
+Landlock's rules for files and TCP, and the socket filter, as they are where no namespace is. What
+is hidden (keys, state, credentials) is so for the command and all it starts.
+"""
+
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+from rerail.sandbox import kernel, landlock, machine, seccomp, sockets
+from rerail.sandbox.handshake import Handshake
+from rerail.sandbox.hiding import all_but
+from rerail.sandbox.levels import (
+    READ_RULES,
+    SOCKET_FILTER,
+    TCP_RULES,
+    UNIX_SOCKET_FILTER,
+    WRITE_RULES,
+    Containment,
+    Layer,
+    Refused,
+)
+from rerail.sandbox.view import View
+from rerail.sandbox.watch import WATCHING, Watch
+
+NEEDED = (READ_RULES, WRITE_RULES, UNIX_SOCKET_FILTER)
+"""Without one of these a plane is not contained: what is hidden could be had by another way."""
+
+
+class Plane:
+    """What stands between one plane and the rest. `writable` are its own places.
+
+    `hidden` cannot be read, but for what is `shown` of it. TCP goes to the recorder's ports, or
+    anywhere where `network` is set. `allowed` are sockets on paths that it may connect to.
+    """
+
+    listens_inside = False
+
+    def __init__(
+        self,
+        *,
+        writable: Sequence[Path],
+        hidden: Sequence[Path],
+        shown: Sequence[Path] = (),
+        allowed: Sequence[Path] = (),
+        network: bool = False,
+    ) -> None:
+        self._machine = machine.here()
+        self._network = network
+        self._allowed = tuple(allowed)
+        self._watch: Watch | None = None
+        found = landlock.version() if kernel.is_linux() else 0
+        self._readable = all_but(hidden, [*shown, *writable]) if found else None
+        lacking = _lacking(found, self._machine)
+        if network:
+            lacking |= {TCP_RULES: "the contract asks for it", SOCKET_FILTER: "the same"}
+        self._tcp = TCP_RULES not in lacking
+        self.view = View.of(writable=writable)
+        self.containment = Containment.of(
+            [READ_RULES, WRITE_RULES, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER], lacking
+        )
+
+    @property
+    def contained(self) -> bool:
+        """Whether what is hidden is out of reach."""
+        return all(layer in self.containment.layers for layer in NEEDED)
+
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """What the command tried in vain."""
+        return tuple(self._watch.refused) if self._watch else ()
+
+    def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
+        """In the child: restrict itself, and thereby all it starts."""
+        if self._readable is not None:
+            with parent.step("hide what is not the command's"):
+                landlock.restrict(ports if self._tcp else None, self.view.free, self._readable)
+        if self._machine is None or self._network:
+            return
+        with parent.step(WATCHING):
+            asks = seccomp.install_asking(sockets.program(self._machine, asks=True), self._machine)
+        parent.send_descriptors(asks)
+        os.close(asks)
+
+    def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
+        """In the parent: begin to answer what the filter asks."""
+        if self._machine is not None and not self._network:
+            descriptor = child.receive_descriptors()[0]
+            self._watch = Watch(
+                descriptor, self._machine, allowed=self._allowed, free=self.view.free, ports=ports
+            )
+            self._watch.start()
+        return []
+
+    def leave(self) -> None:
+        """Have somebody answer for those that outlive this process."""
+        if self._watch is not None:
+            self._watch.leave()
+
+
+def _lacking(found: int, known: machine.Architecture | None) -> dict[Layer, str]:
+    lacking: dict[Layer, str] = {}
+    if not found:
+        lacking |= dict.fromkeys((READ_RULES, WRITE_RULES), "no Landlock here")
+    if found < landlock.TCP_SINCE:
+        lacking[TCP_RULES] = f"Landlock {found} is too old (Linux 6.7)" if found else "no Landlock"
+    if known is None:
+        why = "not known for this kind of machine"
+        lacking |= {SOCKET_FILTER: why, UNIX_SOCKET_FILTER: why}
+    return lacking

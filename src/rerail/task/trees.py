@@ -1,0 +1,140 @@
+"""Folders and proposals: a folder scanned onto the tape, a proposal made folder again.
+
+A checker and an applier are given folders made here from what is on the tape, and nothing else.
+"""
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from pathlib import Path
+from stat import S_ISDIR
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from rerail.capture.recorder import Recorder
+from rerail.clock import file_time_ns
+from rerail.errors import UsageProblem
+from rerail.tape.event import NotCaptured
+from rerail.tape.proposals import (
+    Proposal,
+    encode_proposal,
+    proposal,
+    ref_of,
+    without_times,
+)
+from rerail.tape.trees import Tree, encode_tree
+from rerail.workspace.changes import held
+from rerail.workspace.left_out import LeftOut
+from rerail.workspace.pack import Packer, digest_of
+from rerail.workspace.restore import restore
+from rerail.workspace.scan import Keep, Scanner
+
+OURS: Final = ".rerail-task"
+"""The folder in the agent's workspace in which it is told its task: no part of any proposal."""
+
+Contents = Callable[[bytes], Iterable[bytes]]
+
+
+class Kept(Struct, frozen=True):
+    """A folder's tree without times, on the tape: its digest and size, and what it lacks."""
+
+    tree: Tree
+    digest: bytes
+    size: int
+    left_out: list[NotCaptured]
+
+
+class Proposed(Struct, frozen=True):
+    """A proposal with the trees it leads from and to."""
+
+    ref: bytes
+    size: int
+    made: Proposal
+    base: Kept
+    after: Kept
+
+
+def keep_folder(recorder: Recorder, folder: Path) -> Kept:
+    """Put a folder's files and its tree on the tape."""
+    packer = Packer(recorder.writer, recorder.redactor)
+    tree = _scanned(folder, packer.keep)
+    content = encode_tree(without_times(tree))
+    recorder.writer.blob(recorder.redactor.body(content))
+    digest = sha256(content).digest()
+    return Kept(without_times(tree), digest, len(content), _left_out(tree))
+
+
+def propose(recorder: Recorder, base: Kept, folder: Path) -> Proposed:
+    """What was made of `base` in `folder`, on the tape."""
+    after = keep_folder(recorder, folder)
+    made = proposal(base.tree, after.tree)
+    content = encode_proposal(made)
+    recorder.writer.blob(recorder.redactor.body(content))
+    return Proposed(ref_of(made), len(content), made, base, after)
+
+
+def propose_again(recorder: Recorder, before: Path, after: Path) -> Proposed:
+    """The proposal between two folders that a stored one was made into, on this tape too."""
+    return propose(recorder, keep_folder(recorder, before), after)
+
+
+def make(tree: Tree, folder: Path, contents: Contents) -> None:
+    """Make `folder`, which must be empty, what `tree` says. Raises UsageProblem."""
+    try:
+        restore(tree, folder, contents)
+    except OSError as error:
+        raise UsageProblem(
+            f"the proposal cannot be put into a folder: {error.strerror}: {error.filename}",
+            hint="the state folder needs room: see XDG_STATE_HOME",
+        ) from error
+
+
+def read_back(folder: Path, base: Tree) -> bytes:
+    """The `proposal_ref` of what is in a folder, against a base: what a checker will read."""
+    return ref_of(proposal(base, _scanned(folder, digest_of)))
+
+
+def copy_folder(source: Path, target: Path, recorder: Recorder) -> Kept:
+    """Copy a folder, without what no tape holds, and put the copy on the tape."""
+    tree = _scanned(source, Packer(recorder.writer, recorder.redactor).keep)
+    places = {entry.content: source / entry.name for entry in tree if entry.kind == "file"}
+    make(held(tree), target, lambda digest: [places[digest].read_bytes()])
+    return msgspec.structs.replace(keep_folder(recorder, target), left_out=_left_out(tree))
+
+
+def counted(made: Proposal, base: Tree) -> dict[str, int]:
+    """How many paths are added, changed and removed, folders of no concern left aside."""
+    old = {entry.path for entry in base}
+    removed = sum(1 for change in made.changes if not change.mode)
+    added = sum(1 for change in made.changes if change.mode and change.path not in old)
+    return {"added": added, "changed": len(made.changes) - added - removed, "removed": removed}
+
+
+def in_words(made: Proposal) -> str:
+    """The paths, for who is asked: `M retry.yaml, A notes.md`."""
+    return ", ".join(
+        f"{'D' if not change.mode else 'M' if change.old else 'A'} "
+        f"{change.path.decode('utf-8', 'surrogateescape') or '.'}"
+        for change in made.changes
+        if not S_ISDIR(change.mode)
+    )
+
+
+def _left_out(tree: Tree) -> list[NotCaptured]:
+    return [
+        NotCaptured(path=entry.name, why=entry.content.decode("utf-8", "replace"))
+        for entry in tree
+        if entry.kind == "left out"
+    ]
+
+
+def _scanned(folder: Path, keep: Keep) -> Tree:
+    try:
+        tree = Scanner(folder, keep, LeftOut(exclude=[OURS])).scan(file_time_ns()).tree
+    except OSError as error:
+        raise UsageProblem(
+            f"the folder `{folder}` cannot be read: {error.strerror}",
+            hint="name a folder that can be read",
+        ) from error
+    return tuple(entry for entry in tree if entry.path != OURS.encode())
