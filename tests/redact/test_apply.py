@@ -37,6 +37,9 @@ def everything_in(event: Event) -> str:
             cwd=f"/{SECRET}",
             capture={"clock": f"no: {SECRET}"},
             facts={"home": SECRET},
+            parent=records.Parent(
+                tape_id="t", edits=[records.Edit(step=1, kind="hint", text=f"use {SECRET}")]
+            ),
             **COMMON,
         ),
         records.RunEnded(status=1, reason=SECRET, **COMMON),
@@ -105,7 +108,8 @@ def texts_of(kind: type[Event]) -> set[str]:
     own = {field.name: field.type for field in msgspec.structs.fields(kind)}
     holding = (
         str, bytes, list[str], dict[str, str], Body, Body | None, typing.Optional[Body],  # noqa: UP045
-        list[records.NotCaptured],
+        list[records.NotCaptured], typing.Optional[records.Parent],  # noqa: UP045
+        records.Parent | None,
     )  # fmt: skip
     return {name for name, type_ in own.items() if type_ in holding}
 
