@@ -32,10 +32,11 @@ from rerail.cli.texts import (
     utc,
 )
 from rerail.tape.reader import UnfinishedBody
-from rerail.tape.records import Event, RunStarted
+from rerail.tape.records import Event, Parent, RunStarted
 
 _HEADERS = ("", "step", "start", "method", "url", "outcome", "sent", "got", "chunks", "took")
 _NO_ID = {True: "(not yet)", False: "(cannot be known: some events cannot be read)"}
+_EDITS = {"hint": "a hint", "answer": "a tool's other answer", "patch": "a patch of the request"}
 _NUMBERS = (2, 6, 7, 8, 9)
 _YIELDING = (4, 5)
 
@@ -93,6 +94,10 @@ def _summary(path: str, outline: Outline) -> Iterator[tuple[str, str]]:
     if run.parent:
         step = f", step {run.parent.step}" if run.parent.step else ""
         yield "parent", f"{run.parent.relation} of {run.parent.tape_id}{step}"
+        for edit in run.parent.edits:
+            yield "put in", f"from s{edit.step} on, {_EDITS[edit.kind]}: {edit.text}"
+        if run.parent.turns:
+            yield "budget", f"{quantity(run.parent.turns, 'model call')} from there on"
     yield "command", shlex.join(run.argv)
     yield "folder", run.cwd
     yield "started", utc(run.wall)
@@ -187,6 +192,11 @@ def print_event(run: RunStarted, event: Event) -> None:
         say("\t".join((number, when, kind, text)))
 
 
+def _parent_values(parent: Parent) -> dict[str, Any]:
+    told = msgspec.structs.asdict(parent)
+    return told | {"edits": [msgspec.structs.asdict(edit) for edit in parent.edits]}
+
+
 def overview_values(path: str, outline: Outline, *, steps_only: bool) -> dict[str, Any]:
     """The page as JSON values."""
     run, ended = outline.run, outline.ended
@@ -196,7 +206,7 @@ def overview_values(path: str, outline: Outline, *, steps_only: bool) -> dict[st
         "state": outline.state or "unknown",
         "run_id": run.run_id,
         "task_id": run.task_id,
-        "parent": msgspec.structs.asdict(run.parent) if run.parent else None,
+        "parent": _parent_values(run.parent) if run.parent else None,
         "writer": run.writer,
         "command": run.argv,
         "cwd": run.cwd,
