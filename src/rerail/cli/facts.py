@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from rerail.cli.plane_facts import plane_words
+from rerail.cli.script_facts import script_words
 from rerail.cli.texts import quantity, size_text
 from rerail.compare.canon import Request
 from rerail.tape.chunks import CHUNKS_MAX, Chunk, decode_chunks
@@ -160,7 +161,8 @@ def _exchange_words(event: Event) -> str:
         case WsClosed():
             reason = f" {event.reason}" if event.reason else ""
             return f"r{event.exchange_id} {event.sender} closed, {event.code}{reason}"
-    return plane_words(event) or "(a kind that this version of rerail does not know)"
+    words = plane_words(event) or script_words(event)
+    return words or "(a kind that this version of rerail does not know)"
 
 
 def _body_and_end(body: Body | None, ended: BodyEnd) -> str:
