@@ -67,6 +67,10 @@ class LanguageServer(KeptTool):
         """Whether these errors of the configuration keep the checker from checking at all."""
         return False
 
+    def plain(self, message: str) -> str:
+        """What a message says in both ways: without what only a server adds."""
+        return message
+
     # How it is asked.
 
     def _begin(self) -> None:
@@ -177,7 +181,7 @@ class LanguageServer(KeptTool):
             line=begin["line"] + 1,
             column=begin["character"] + 1,
             code=str(said.get("code", "")),
-            message=said["message"],
+            message=self.plain(said["message"]),
             severity=_SEVERITIES.get(said.get("severity", 1), "error"),
         )
 

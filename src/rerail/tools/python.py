@@ -68,6 +68,9 @@ class Python(LanguageServer):
         """The server goes on with an older configuration where the new one cannot be read."""
         return any(each.code == _CANNOT_BEGIN for each in diagnostics)
 
+    def plain(self, message: str) -> str:
+        return message.partition("\n\ninfo: ")[0]
+
     def _run_cold(self, files: Files) -> list[Diagnostic]:
         with tempfile.TemporaryDirectory(prefix="rerail-cold-") as folder:
             layout = Layout(Path(folder))
@@ -84,7 +87,9 @@ class Python(LanguageServer):
     def _cold_said(self, said: Said, files: Files, root: Path) -> list[Diagnostic]:
         if said.status in _DONE:
             found = [_read(each, files) for each in _list(said)]
-            if any(each.severity == "error" for each in found) == bool(said.status):
+            # A failure that names nothing, and errors in a success, are no reading of the files.
+            wrong = any(each.severity == "error" for each in found)
+            if found if said.status else not wrong:
                 return found
         if said.status == _FAILED and "ty failed" in said.errors:
             message = said.errors.replace(f"{root}/", "").strip()

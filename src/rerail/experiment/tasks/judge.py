@@ -33,8 +33,9 @@ class Cheat:
 class Verdict:
     """What became of a task.
 
-    `checker` names what counted, as `typescript 7.0.2`; `left` are the errors in the files exactly as the agent left them, `errors` those after the
-    harness put its own back. `type_errors` and `run` are None where it did not come to that test.
+    `checker` is what counted, as `typescript 7.0.2`. `left` are the errors in the files exactly as
+    the agent left them, `errors` those after the harness put its own back. `type_errors` and `run`
+    are None where it did not come to that test.
     """
 
     task: str
