@@ -32,6 +32,11 @@ class Turns:
         self._clock = recorder.clock
         self._looked = -NEWS_NS
         self._unheard: Unheard | None = None
+        self._not_of_the_run: set[int] = set()
+
+    def disregard(self, pid: int) -> None:
+        """This process is the recorder's own, and need not say hello."""
+        self._not_of_the_run.add(pid)
 
     def begins(self, process_id: int) -> None:
         """A process has asked a model."""
@@ -53,7 +58,7 @@ class Turns:
         settings = self._folder.settings
         if settings.clock or settings.random:
             self._unheard = self._unheard or Unheard(self._missing)
-            self._unheard.look(self._logs.numbers)
+            self._unheard.look(self._logs.numbers.keys() | self._not_of_the_run)
 
 
 class ProbeLogs:
