@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rerail.capture.recorder import Recorder
 from rerail.launch.run_folder import RunFolder
-from rerail.probe.log import Hello, hello_line, read_hello, read_missing
+from rerail.probe.log import Hello, hello_line, read_hello, read_missing, read_wrote
 from rerail.tape.records import ProbeLog, ProcessStarted
 
 if TYPE_CHECKING:
@@ -90,6 +90,9 @@ class ProbeLogs:
             return line
         if (missing := read_missing(line)) is not None:
             self._recorder.missing(*missing, number)
+            return b""
+        if (path := read_wrote(line)) is not None:
+            self._recorder.wrote(number, path)
             return b""
         if (hello := read_hello(line)) is not None:
             return hello_line(self._said_hello(number, hello))

@@ -5,7 +5,7 @@ Each record and each piece of a body goes through the redactor before the writer
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rerail.clock import RunClock
@@ -148,12 +148,35 @@ class Recorder:
         if self.workspace is not None:
             self.workspace.snapshot("child", process_id=process_id)
 
-    def missing(self, what: str, detail: str, process_id: int) -> None:
+    def missing(self, what: str, detail: str, process_id: int, files: Sequence[str] = ()) -> None:
         self.emit(
             lambda at, wall: CaptureMissing(
-                at=at, wall=wall, what=what, detail=detail, process_id=process_id
+                at=at,
+                wall=wall,
+                what=what,
+                detail=detail,
+                process_id=process_id,
+                files=list(files),
             )
         )
+
+    def wrote_outside(self, process_id: int, named: Mapping[str, str]) -> None:
+        """A child has ended; `named` is how the paths stood that it was given, before it began."""
+        from rerail.capture.outside import WHAT, changed
+
+        if self.workspace is None:
+            return
+        if files := changed(named, self.workspace.folders):
+            self.missing(WHAT, "", process_id, files)
+
+    def wrote(self, process_id: int, path: str) -> None:
+        """A process that is part of a child opened this path for writing."""
+        from rerail.capture.outside import WHAT, is_there, outside
+
+        if self.workspace is None or not is_there(path):
+            return
+        if outside([path], self.workspace.folders):
+            self.missing(WHAT, "", process_id, [path])
 
 
 class ExchangeRecord:

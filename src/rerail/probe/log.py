@@ -1,7 +1,8 @@
 """The log that a probe writes: one record a line, tab separated. Pure; imports nothing of rerail.
 
 `hello` says who writes; `s` names a call site, `t` is a time and `r` entropy handed out there,
-`missing` something that passed by. Unknown kinds are kept.
+`missing` something that passed by, `wrote` a path that was opened for writing. Unknown kinds are
+kept.
 """
 
 import re
@@ -61,6 +62,17 @@ def read_missing(line: bytes) -> tuple[str, str] | None:
         return None
     what, _, detail = rest.decode("utf-8", "replace").partition("\t")
     return what, detail
+
+
+def read_wrote(line: bytes) -> str | None:
+    """The path that was written, where a line says so."""
+    kind, _, rest = line.partition(b"\t")
+    if kind != b"wrote":
+        return None
+    try:
+        return msgspec.json.decode(rest, type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def jobs_in(log: bytes, process: bytes) -> dict[str, bytes]:
