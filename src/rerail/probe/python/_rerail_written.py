@@ -21,7 +21,7 @@ _SEPARATORS = str.maketrans(dict.fromkeys("'\"`<>|&;()=,:\t\n", " "))
 _PLACES = ("HOME", "TMPDIR")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _AT = {
-    "os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1, "os.truncate": 0,
+    "open": 0, "os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1, "os.truncate": 0,
     "sqlite3.connect": 0,
 }  # fmt: skip
 """Which argument of what Python tells of is a path that is there afterwards (audit events)."""
@@ -72,10 +72,9 @@ def install() -> None:
     told: "Set[str]" = set()
 
     def hear(event: str, arguments: "Any") -> None:
-        if event == "open":
-            at = 0 if arguments[2] & _WRITING else None
-        else:
-            at = _AT.get(event)
+        if event == "open" and not arguments[2] & _WRITING:
+            return
+        at = _AT.get(event)
         if at is None:
             return
         try:
