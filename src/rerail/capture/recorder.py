@@ -5,6 +5,7 @@ Each record and each piece of a body goes through the redactor before the writer
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -56,6 +57,8 @@ class Recorder:
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
         self.asked: Callable[[int], None] | None = None
+        self.under_way: Counter[int] = Counter()
+        """Of each process, how many model calls have been asked and not yet been answered."""
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
         self.workspace: Workspace | None = None
@@ -200,6 +203,7 @@ class ExchangeRecord:
         self._reply_body: BodyWriter | None = None
         self._reply_begun = False
         self._switched: WebSocketRecord | TunnelRecord | None = None
+        self._is_under_way = False
         recorder.open.add(self)
 
     # The request.
@@ -222,7 +226,13 @@ class ExchangeRecord:
             if in_time:
                 self._recorder.step(self._id, self._route.connection_id)
             if posted:
-                self._recorder.turn(self._route.process_id)
+                self._asked_a_model()
+
+    def _asked_a_model(self) -> None:
+        self._recorder.turn(self._route.process_id)
+        if self in self._recorder.open:
+            self._is_under_way = True
+            self._recorder.under_way[self._route.process_id] += 1
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))
@@ -308,7 +318,13 @@ class ExchangeRecord:
     ) -> None:
         body = self._finished("origin", self._reply_body, framing, chunk_lines, trailers)
         self._write_reply_body(body, ended)
+        self._is_over()
+
+    def _is_over(self) -> None:
         self._recorder.open.discard(self)
+        if self._is_under_way:
+            self._is_under_way = False
+            self._recorder.under_way[self._route.process_id] -= 1
 
     def _write_reply_body(self, body: Body | None, ended: BodyEnd) -> None:
         self._recorder.emit(
@@ -338,7 +354,7 @@ class ExchangeRecord:
 
     def failed(self, ended: BodyEnd, reason: str, chunk_lines: bytes = b"") -> None:
         """The connection ended first: what had come is kept, and how it ended is said."""
-        self._recorder.open.discard(self)
+        self._is_over()
         if self._switched is not None:
             self._switched.closed(ended)
             return

@@ -72,12 +72,12 @@ def install() -> None:
     told: "Set[str]" = set()
 
     def hear(event: str, arguments: "Any") -> None:
-        if event == "open" and not arguments[2] & _WRITING:
-            return
         at = _AT.get(event)
         if at is None:
             return
         try:
+            if event == "open" and not arguments[2] & _WRITING:
+                return
             path = os.path.abspath(os.fsdecode(arguments[at]))
             if path in told or len(told) == MOST_WRITTEN or _is_ours(path):
                 return
