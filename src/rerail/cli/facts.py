@@ -103,7 +103,8 @@ def words(event: Event) -> str:
         case RunLost():
             return event.reason
         case CaptureMissing():
-            return f"{event.what}: {event.detail}" if event.detail else event.what
+            detail = ", ".join(event.files) or event.detail
+            return f"{event.what}: {detail}" if detail else event.what
         case ProcessStarted():
             failed = f", not started: {event.failed}" if event.failed else ""
             return f"p{event.process_id} {shlex.join(event.argv)}{failed}"

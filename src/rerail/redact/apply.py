@@ -194,7 +194,7 @@ _FIELDS: Final = _table(
     ),
     (records.RunEnded, {"reason": _TEXT}),
     (records.RunLost, {"reason": _TEXT}),
-    (records.CaptureMissing, {"what": _TEXT, "detail": _TEXT}),
+    (records.CaptureMissing, {"what": _TEXT, "detail": _TEXT, "files": Redactor._lines}),
     (records.ProcessStarted, {"argv": _ARGUMENTS, "cwd": _TEXT, "failed": _TEXT}),
     (records.ProcessOutput, {"body": _BODY}),
     (records.ConnectionFailed, {"host": _TEXT, "reason": _TEXT, "error": _TEXT}),

@@ -105,11 +105,15 @@ class RunLost(Event, frozen=True, kw_only=True, tag="run.lost"):
 
 
 class CaptureMissing(Event, frozen=True, kw_only=True, tag="capture.missing"):
-    """Something happened that could not be recorded, and what."""
+    """Something happened that could not be recorded, and what.
+
+    `files` are paths that the process changed and that no snapshot holds.
+    """
 
     what: str
     detail: str = ""
     process_id: int = 0
+    files: list[str] = []
 
 
 class ProcessStarted(Event, frozen=True, kw_only=True, tag="process.started"):
