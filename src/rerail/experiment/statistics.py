@@ -71,14 +71,14 @@ def sign_flip(differences: Sequence[Fraction | int]) -> float:
     The share of all ways to flip the signs whose sum is at least as far from 0 as the observed one
     (Fisher 1935, The Design of Experiments, section 21).
     """
-    ways: Counter[Fraction | int] = Counter({0: 1})
+    ways: Counter[Fraction] = Counter({Fraction(0): 1})
     for difference in differences:
-        flipped: Counter[Fraction | int] = Counter()
+        flipped: Counter[Fraction] = Counter()
         for total, count in ways.items():
             flipped[total + difference] += count
             flipped[total - difference] += count
         ways = flipped
-    observed = abs(sum(differences))
+    observed = abs(Fraction(sum(differences)))
     extreme = sum(count for total, count in ways.items() if abs(total) >= observed)
     return float(Fraction(extreme, ways.total()))
 

@@ -1,0 +1,117 @@
+"""What an experiment needs of a task, whatever it is about. Knows no model and no tape.
+
+A task is files with something wrong in them. The agent may `check` its files as often as it has
+turns for; whether it succeeded is for `judge` alone, whose material the agent never sees.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+Files = Mapping[str, str]
+"""Contents by path."""
+
+
+class Verdict(Struct, frozen=True):
+    """Whether files pass.
+
+    `errors` are what the agent's own check finds wrong in them as they are, `cheats` the rules that
+    were broken on the way.
+    """
+
+    errors: list[str]
+    cheats: list[str]
+    checker: str
+
+    @property
+    def fixed(self) -> bool:
+        """Nothing is wrong, and no rule was broken."""
+        return not self.errors and not self.cheats
+
+    @property
+    def cheated(self) -> bool:
+        """Nothing seems wrong, but by breaking a rule."""
+        return not self.errors and bool(self.cheats)
+
+
+class Task(Protocol):
+    """One task. Its methods may be called from several threads."""
+
+    @property
+    def name(self) -> str:
+        """`kind/name`, such as `sums/3`."""
+
+    @property
+    def files(self) -> Files:
+        """What the agent begins with."""
+
+    @property
+    def prompt(self) -> str:
+        """What the agent is asked to do."""
+
+    @property
+    def hint(self) -> str:
+        """What a person would say who had looked at the work so far; not the answer."""
+
+    @property
+    def rule(self) -> str:
+        """When it counts as fixed, in words."""
+
+    @property
+    def checker(self) -> str:
+        """What checks and judges, with its version."""
+
+    @property
+    def material(self) -> Mapping[str, str]:
+        """What `judge` uses besides: hidden tests, files that it puts back."""
+
+    def actions(self, files: Files) -> Mapping[str, Any]:
+        """The JSON schema of what the model may answer in one turn."""
+
+    def check(self, files: Files) -> list[str]:
+        """What the agent is told is wrong; nothing where all is well."""
+
+    def judge(self, files: Files) -> Verdict:
+        """The verdict that counts."""
+
+
+def digest(task: Task) -> str:
+    """What freezes a task: any change of it is another task."""
+    fields = {
+        "name": task.name,
+        "files": dict(task.files),
+        "prompt": task.prompt,
+        "hint": task.hint,
+        "rule": task.rule,
+        "checker": task.checker,
+        "material": dict(task.material),
+        "actions": task.actions(task.files),
+    }
+    encoded = msgspec.json.encode(fields, order="deterministic")
+    return f"sha256:{hashlib.sha256(encoded).hexdigest()}"
+
+
+def action_schema(paths: list[str], content: Mapping[str, Any]) -> dict[str, Any]:
+    """The agent's four actions as a JSON schema; `content` is that of what may be written."""
+    path = {"type": "string", "enum": paths} if paths else {"type": "string"}
+    return {
+        "anyOf": [
+            _action("read", path=path),
+            _action("write", path=path, content=content),
+            _action("check"),
+            _action("done"),
+        ]
+    }
+
+
+def _action(tool: str, **fields: Mapping[str, Any]) -> dict[str, Any]:
+    properties = {"tool": {"const": tool}, **fields}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
