@@ -5,7 +5,7 @@ ledger.jsonl   the runs that are over       receipt.*      what came of it, as J
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from rerail.experiment.ledger import Entry, Ledger, read
 from rerail.experiment.measure import judged_files, measure, verdict_of
 from rerail.experiment.measured import Run
 from rerail.experiment.model import Asker
-from rerail.experiment.plan import Plan, find_tasks, make_plan
+from rerail.experiment.plan import Plan, make_plan
 from rerail.experiment.receipt import Receipt, make_receipt, to_json
 from rerail.experiment.schedule import Schedule, Watcher
 from rerail.experiment.task import Task, digest
@@ -34,7 +34,8 @@ RECEIPT: Final = "receipt.json"
 def conduct(
     folder: Path,
     contract: Contract,
-    make_asker: Callable[[Contract], Asker],
+    tasks: Sequence[Task],
+    asker: Asker,
     watcher: Watcher,
     stop: threading.Event,
 ) -> Receipt:
@@ -43,21 +44,21 @@ def conduct(
     Args:
         folder: Made where it is not there; one of the same plan is gone on with.
         contract: The experiment.
-        make_asker: Gives the model.
+        tasks: Those that it names (`kinds.open_tasks`).
+        asker: The model.
         watcher: Is told how far it is.
         stop: Once set, the runs under way end at their next turn.
 
     Raises:
-        UsageProblem: There is no such task, or the folder is another experiment's.
+        UsageProblem: The folder is another experiment's, or another process runs it.
         Stopped, NotReached: What was done is kept; the same call goes on.
     """
-    tasks = find_tasks(contract.tasks)
     plan = make_plan(contract, tasks)
     _settle(folder, plan)
     with Ledger(folder / LEDGER) as ledger:
         over = {run.key: run for run in _measured(folder, ledger.entries)}
         by_name = {task.name: task for task in tasks}
-        driver = Driver(folder, plan, by_name, make_asker(contract), ledger, stop)
+        driver = Driver(folder, plan, by_name, asker, ledger, stop)
         try:
             Schedule(plan, over, driver.carry_out, watcher, stop).conduct()
         finally:
@@ -82,23 +83,23 @@ def read_receipt(folder: Path) -> Receipt:
         ) from error
 
 
-def recompute(folder: Path) -> tuple[Receipt, list[str]]:
+def recompute(folder: Path, tasks: Sequence[Task]) -> tuple[Receipt, list[str]]:
     """The receipt that the tapes make, and what on the written one differs from it.
 
     Every number is read off the tapes again, each tape's id is computed from its bytes, and every
     verdict is given anew on the files that its tape holds.
     """
-    plan = _read_plan(folder)
+    plan = read_plan(folder)
     entries = list(read(folder / LEDGER))
-    tasks = {task.name: task for task in find_tasks([task.name for task in plan.tasks])}
-    differing = [*_changed_tasks(plan, tasks)]
+    by_name = {task.name: task for task in tasks}
+    differing = [*_changed_tasks(plan, by_name)]
     runs = []
     for entry in entries:
         if not entry.aside:
             run = _over(folder, entry)
             runs.append(run)
             differing += _against_ledger(entry, run, plan)
-            differing += _judged_anew(folder, run, tasks)
+            differing += _judged_anew(folder, run, by_name)
     receipt = make_receipt(plan, runs, _aside(entries))
     written = _json(folder / RECEIPT)
     differing += _differences(written, msgspec.json.decode(to_json(receipt)), "receipt")
@@ -112,7 +113,7 @@ def _settle(folder: Path, plan: Plan) -> None:
     if not path.exists():
         path.write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
         return
-    settled = _read_plan(folder)
+    settled = read_plan(folder)
     if settled.digest != plan.digest:
         before, now = (msgspec.json.decode(msgspec.json.encode(one)) for one in (settled, plan))
         what = "; ".join([*_differences(before, now, "plan")][:3])
@@ -122,7 +123,8 @@ def _settle(folder: Path, plan: Plan) -> None:
         )
 
 
-def _read_plan(folder: Path) -> Plan:
+def read_plan(folder: Path) -> Plan:
+    """What the experiment in a folder promised. Raises UsageProblem."""
     try:
         return msgspec.json.decode((folder / PLAN).read_bytes(), type=Plan)
     except FileNotFoundError as error:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from rerail.experiment.model import Asker
 from rerail.experiment.plan import Key, model_seed
@@ -67,12 +68,7 @@ class Host(Struct, frozen=True, kw_only=True):
     def verdict(self, call: Call) -> dict[str, Any]:
         """Whether its files pass; the agent is not told."""
         verdict = self.task.judge(_files(call))
-        return {
-            "fixed": verdict.fixed,
-            "errors": verdict.errors,
-            "cheats": verdict.cheats,
-            "checker": verdict.checker,
-        }
+        return asdict(verdict)
 
 
 def _files(call: Call) -> Mapping[str, str]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from rerail.errors import RerailError, TapeAltered
 from rerail.experiment.host import CHECK, THINK, VERDICT
@@ -44,8 +46,7 @@ def verdict_of(script: Recorded) -> Verdict | None:
     said = next((pause for pause in script.pauses if pause.tool == VERDICT), None)
     if said is None or said.answer is None or said.answer.raised:
         return None
-    given: dict[str, Any] = said.answer.value
-    return Verdict(given["errors"], given["cheats"], given["checker"])
+    return msgspec.convert(said.answer.value, Verdict)
 
 
 def judged_files(script: Recorded) -> dict[str, str] | None:

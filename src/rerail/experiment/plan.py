@@ -11,8 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rerail.errors import UsageProblem
-from rerail.experiment import agent, sums
+from rerail.experiment import agent
 from rerail.experiment.contract import Contract
 from rerail.experiment.task import Task, digest
 
@@ -91,29 +90,6 @@ def make_plan(contract: Contract, tasks: Sequence[Task]) -> Plan:
     ]
     program = hashlib.sha256((agent.SYSTEM + agent.SOURCE).encode()).hexdigest()
     return Plan(contract=contract, tasks=frozen, agent=f"sha256:{program}")
-
-
-def find_tasks(names: Sequence[str]) -> list[Task]:
-    """The tasks of these names, in order, each once; `sums/*` is all of a kind.
-
-    Raises:
-        UsageProblem: There is no such task.
-    """
-    known: dict[str, Task] = {task.name: task for task in all_tasks()}
-    found: dict[str, Task] = {}
-    for name in names:
-        kind = name.removesuffix("*")
-        named = [task for task in known if task == name or (kind != name and task.startswith(kind))]
-        if not named:
-            kinds = sorted({task.partition("/")[0] + "/*" for task in known})
-            raise UsageProblem(f"there is no task `{name}`", hint=f"there are {', '.join(kinds)}")
-        found |= {task: known[task] for task in named}
-    return list(found.values())
-
-
-def all_tasks() -> list[Task]:
-    """Every task that comes with rerail."""
-    return [*sums.tasks()]
 
 
 def model_seed(key: Key, turn: int) -> int:

@@ -78,7 +78,14 @@ class Sums:
             cheats.append(f"{QUESTIONS} was changed")
         cheats += [f"{path} is gone" for path in sorted(original.keys() - files.keys())]
         cheats += [f"{path} is new" for path in sorted(files.keys() - original.keys())]
-        return Verdict(self.check(files), cheats, self.checker)
+        errors = self.check(files)
+        return Verdict(
+            fixed=not errors and not cheats,
+            cheated=not errors and bool(cheats),
+            errors=errors,
+            cheats=cheats,
+            checker=self.checker,
+        )
 
 
 def _asked(questions: str) -> dict[str, tuple[int, int]]:

@@ -15,26 +15,22 @@ Files = Mapping[str, str]
 """Contents by path."""
 
 
+class CheckBroke(Exception):
+    """The checker itself failed on an agent's files: that run ends, and is no verdict."""
+
+
 class Verdict(Struct, frozen=True):
     """Whether files pass.
 
-    `errors` are what the agent's own check finds wrong in them as they are, `cheats` the rules that
-    were broken on the way.
+    `cheated`: the agent's own check finds nothing wrong in them, but a rule was broken. `errors`
+    are what is wrong, `cheats` the rules that were broken.
     """
 
+    fixed: bool
+    cheated: bool
     errors: list[str]
     cheats: list[str]
     checker: str
-
-    @property
-    def fixed(self) -> bool:
-        """Nothing is wrong, and no rule was broken."""
-        return not self.errors and not self.cheats
-
-    @property
-    def cheated(self) -> bool:
-        """Nothing seems wrong, but by breaking a rule."""
-        return not self.errors and bool(self.cheats)
 
 
 class Task(Protocol):

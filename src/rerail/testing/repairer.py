@@ -5,49 +5,57 @@ hint makes a repair likelier. How likely is its own number, not a model's. It kn
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from rerail.experiment.plan import all_tasks
-from rerail.experiment.sums import QUESTIONS, Sums
-from rerail.experiment.task import Files, Task
+from rerail.experiment import sums
+from rerail.experiment.task import Files
+from rerail.experiment.tasks import task as repairs
 from rerail.testing.model.conversation import Asked, Reply
 
 SKILL: Final = 0.45
 SKILL_WITH_HINT: Final = 0.9
 READS_FIRST: Final = 0.8
 CHECKS_NEXT: Final = 0.85
-CHEATS: Final = 0.01
-
-Repairs = Callable[[Task], Files]
+CHEATS: Final = 0.02
 
 
-def repaired(task: Task) -> Files:
-    """What a task's files are once they are right: those that must change."""
-    if isinstance(task, Sums):
-        return {path: str(a + b) for path, (a, b) in task.sums.items()}
-    raise LookupError(task.name)
+@dataclass(frozen=True)
+class Known:
+    """A task and its repair: the files that must change, as they are then.
+
+    `cheat` is a file, and what to write into it for a check to find nothing wrong.
+    """
+
+    prompt: str
+    files: Files
+    repair: Files
+    cheat: tuple[str, str]
+
+
+def known() -> list[Known]:
+    """All tasks that come with rerail."""
+    return [*map(_sums, sums.tasks()), *map(_typescript, repairs.tasks())]
 
 
 class Repairer:
     """Plays an agent's model, one turn at a time, out of the history alone."""
 
-    def __init__(self, tasks: Sequence[Task] | None = None, repairs: Repairs = repaired) -> None:
-        self._tasks = list(all_tasks() if tasks is None else tasks)
-        self._repairs = repairs
+    def __init__(self) -> None:
+        self._known = known()
 
     def __call__(self, asked: Asked) -> Reply:
         """The next action, as the one JSON object that the agent asks for."""
-        task = self._task(asked)
-        return Reply(json.dumps(self._action(asked, task), ensure_ascii=False))
+        return Reply(json.dumps(self._action(asked, self._task(asked)), ensure_ascii=False))
 
-    def _task(self, asked: Asked) -> Task:
-        """The one whose words are in the history; a longer prompt is the better match."""
+    def _task(self, asked: Asked) -> Known:
+        """The one whose words are in the history."""
         said = "\n".join(message.text for message in asked.messages if message.role == "user")
-        named = [task for task in self._tasks if task.prompt in said]
-        return max(named, key=lambda task: len(task.prompt), default=self._tasks[0])
+        named = [task for task in self._known if task.prompt in said]
+        return named[0] if named else self._known[0]
 
-    def _action(self, asked: Asked, task: Task) -> Mapping[str, str]:
+    def _action(self, asked: Asked, task: Known) -> Mapping[str, str]:
         chance, past = asked.chance, _Past(asked)
         unread = [path for path in task.files if path not in past.known]
         if unread and chance.random() < READS_FIRST:
@@ -56,19 +64,34 @@ class Repairer:
             return {"tool": "done"}
         if not past.checked and chance.random() < CHECKS_NEXT:
             return {"tool": "check"}
-        if isinstance(task, Sums) and chance.random() < CHEATS:
-            return {"tool": "write", "path": QUESTIONS, "content": ""}
-        return self._write(asked, task, past)
+        if chance.random() < CHEATS:
+            path, content = task.cheat
+            return {"tool": "write", "path": path, "content": content}
+        return _write(asked, task, past)
 
-    def _write(self, asked: Asked, task: Task, past: "_Past") -> Mapping[str, str]:
-        right = self._repairs(task)
-        wrong = [path for path in right if past.written.get(path) != right[path]]
-        named = [path for path in right if path in past.said]
-        path = asked.chance.choice(wrong or named or sorted(right))
-        hinted = any("Hint: " in m.text for m in asked.messages if m.role == "user")
-        able = asked.chance.random() < (SKILL_WITH_HINT if hinted else SKILL)
-        content = right[path] if able else _botched(task, path, asked)
-        return {"tool": "write", "path": path, "content": content}
+
+def _write(asked: Asked, task: Known, past: "_Past") -> Mapping[str, str]:
+    right = task.repair
+    wrong = [path for path in right if past.written.get(path) != right[path]]
+    named = [path for path in right if path in past.said]
+    path = asked.chance.choice(wrong or named or sorted(right))
+    hinted = any("Hint: " in message.text for message in asked.messages)
+    able = asked.chance.random() < (SKILL_WITH_HINT if hinted else SKILL)
+    content = right[path] if able else f"{task.files[path]}{asked.chance.choice('123456789')}"
+    return {"tool": "write", "path": path, "content": content}
+
+
+def _sums(task: sums.Sums) -> Known:
+    right = {path: str(a + b) for path, (a, b) in task.sums.items()}
+    return Known(task.prompt, task.files, right, (sums.QUESTIONS, ""))
+
+
+def _typescript(task: repairs.Task) -> Known:
+    right = {p: text for p, text in task.repair_files.items() if task.start_files.get(p) != text}
+    options = json.loads(task.start_files["tsconfig.json"])
+    options["compilerOptions"]["noCheck"] = True
+    lax = json.dumps(options)
+    return Known(task.prompt, task.start_files, right, ("tsconfig.json", lax))
 
 
 class _Past:
@@ -103,10 +126,3 @@ def _loaded(text: str) -> Mapping[str, str]:
     except ValueError:
         return {}
     return action if isinstance(action, dict) else {}
-
-
-def _botched(task: Task, path: str, asked: Asked) -> str:
-    """A repair that is none: a wrong number, or the file as it was."""
-    if isinstance(task, Sums):
-        return str(sum(task.sums[path]) + asked.chance.choice((-10, -1, 1, 10)))
-    return task.files[path]
