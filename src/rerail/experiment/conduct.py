@@ -25,6 +25,7 @@ from rerail.experiment.schedule import Schedule, Watcher
 from rerail.experiment.task import Task, digest
 from rerail.script.recorded import read_script
 from rerail.tape.reader import Tape
+from rerail.tape.seal import verify
 
 PLAN: Final = "plan.json"
 LEDGER: Final = "ledger.jsonl"
@@ -86,8 +87,8 @@ def read_receipt(folder: Path) -> Receipt:
 def recompute(folder: Path, tasks: Sequence[Task]) -> tuple[Receipt, list[str]]:
     """The receipt that the tapes make, and what on the written one differs from it.
 
-    Every number is read off the tapes again, each tape's id is computed from its bytes, and every
-    verdict is given anew on the files that its tape holds.
+    Every number is read off the tapes again, each tape is verified and its id computed from its
+    bytes, and every verdict is given anew on the files that its tape holds.
     """
     plan = read_plan(folder)
     entries = list(read(folder / LEDGER))
@@ -99,6 +100,7 @@ def recompute(folder: Path, tasks: Sequence[Task]) -> tuple[Receipt, list[str]]:
             run = _over(folder, entry)
             runs.append(run)
             differing += _against_ledger(entry, run, plan)
+            differing += _not_intact(folder / entry.tape)
             differing += _judged_anew(folder, run, by_name)
     receipt = make_receipt(plan, runs, _aside(entries))
     written = _json(folder / RECEIPT)
@@ -176,6 +178,14 @@ def _against_ledger(entry: Entry, run: Run, plan: Plan) -> Iterator[str]:
         yield f"{entry.tape}: {entry.key.name} in the ledger, {run.key.name} on the tape"
     if run.plan != plan.digest:
         yield f"{entry.tape}: of plan {run.plan}, not {plan.digest}"
+
+
+def _not_intact(path: Path) -> Iterator[str]:
+    """What `verify` finds: bytes that no number was read from may be altered, too."""
+    with Tape.open(path) as tape:
+        for finding in verify(tape).findings:
+            if finding.breaks:
+                yield f"{path.name}: {finding.message}"
 
 
 def _judged_anew(folder: Path, run: Run, tasks: dict[str, Task]) -> Iterator[str]:

@@ -148,8 +148,12 @@ class Receipt(Struct, frozen=True, kw_only=True):
     arms: list[ArmResult]
     comparisons: list[Comparison]
     states: Annotated[Spread, _says("a saved state as it is, over all runs")]
-    stored: Annotated[Spread, _says("what a tape keeps for one")]
-    stored_by_tool: dict[str, Spread]
+    stored: Annotated[
+        Spread,
+        _says("what its tape keeps for one: a frame holds all of a tape, shared among them evenly"),
+    ]
+    stored_checked: Annotated[Spread, _says("the same, of runs in which a check had run")]
+    stored_unchecked: Annotated[Spread, _says("of runs in which none had")]
     failures: list[Failure]
     runs: list[Run]
     aside: Annotated[
@@ -180,8 +184,9 @@ def make_receipt(plan: Plan, runs: Sequence[Run], aside: Sequence[str] = ()) -> 
         arms=arms,
         comparisons=_comparisons(plan, kept, by_key),
         states=_spread([state.size for run in runs for state in run.states]),
-        stored=_spread([state.stored for run in runs for state in run.states]),
-        stored_by_tool=_by_tool(runs),
+        stored=_stored(runs),
+        stored_checked=_stored([run for run in runs if run.checked]),
+        stored_unchecked=_stored([run for run in runs if not run.checked]),
         failures=[_failure(run, plan, by_key) for run in kept],
         runs=sorted(runs, key=lambda run: run.key),
         aside=sorted(aside),
@@ -350,12 +355,8 @@ def _failure(run: Run, plan: Plan, by_key: _ByKey) -> Failure:
     )
 
 
-def _by_tool(runs: Sequence[Run]) -> dict[str, Spread]:
-    tools = sorted({state.tool for run in runs for state in run.states})
-    return {
-        tool: _spread([state.stored for run in runs for state in run.states if state.tool == tool])
-        for tool in tools
-    }
+def _stored(runs: Sequence[Run]) -> Spread:
+    return _spread([state.stored for run in runs for state in run.states])
 
 
 def _share(runs: Sequence[Run]) -> Share:

@@ -60,6 +60,10 @@ def tell(receipt: Receipt) -> Iterator[Part]:
     )
     yield Heading("Saved states")
     yield Table(("bytes", "states", "median", "95th percentile", "all"), list(_state_rows(receipt)))
+    yield Paragraph(
+        "A tape keeps its states together, each as what is new in it: what they take is shared "
+        "among them evenly."
+    )
     yield from _first_runs(receipt)
     yield from _promised(receipt)
     yield Heading("Failures gone back to")
@@ -192,8 +196,8 @@ def _comparison_row(one: Comparison) -> Sequence[str]:
 def _state_rows(receipt: Receipt) -> Iterator[Sequence[str]]:
     yield _spread_row("a state as it is", receipt.states)
     yield _spread_row("a state on its tape", receipt.stored)
-    for tool, spread in receipt.stored_by_tool.items():
-        yield _spread_row(f"on its tape, waiting for {tool}", spread)
+    yield _spread_row("on its tape, a check had run", receipt.stored_checked)
+    yield _spread_row("on its tape, none had run", receipt.stored_unchecked)
 
 
 def _spread_row(name: str, spread: Spread) -> Sequence[str]:

@@ -19,6 +19,8 @@ SKILL_WITH_HINT: Final = 0.9
 READS_FIRST: Final = 0.8
 CHECKS_NEXT: Final = 0.85
 CHEATS: Final = 0.02
+DULL: Final = ("package.json", "tsconfig.json")
+"""Files that nobody reads first."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Repairer:
 
     def _action(self, asked: Asked, task: Known) -> Mapping[str, str]:
         chance, past = asked.chance, _Past(asked)
-        unread = [path for path in task.files if path not in past.known]
+        unread = [path for path in task.files if path not in past.known and path not in DULL]
         if unread and chance.random() < READS_FIRST:
             return {"tool": "read", "path": unread[0]}
         if past.said == "nothing is wrong":
