@@ -37,7 +37,7 @@ class Bench:
     def __init__(self, folder: Path, model: SimulatedModel) -> None:
         self.folder = folder
         self.model = model
-        self.tasks: list[Task] = [Sums(1), Sums(2)]
+        self.tasks: list[Task] = [Sums(5), Sums(6)]
         self.stop = threading.Event()
         self.watched = Watched()
         self.paused: list[float] = []

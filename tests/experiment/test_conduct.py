@@ -113,7 +113,7 @@ def test_history_alone_has_heard_all_and_has_the_files_of_the_beginning(bench: B
 def test_the_hint_may_be_the_errors_that_were_known(bench_on: MakeBench) -> None:
     said = iter(['{"tool":"write","path":"a.txt","content":"99"}', '{"tool":"check"}'])
     bench = bench_on(lambda asked: Reply(next(said, '{"tool":"check"}')))
-    bench.tasks = [Sums(1)]
+    bench.tasks = [Sums(5)]
     receipt = bench.conduct(
         failures=1, seeds=1, parallel=1, hint="errors", arms=("rewind+hint", "start-over+hint")
     )
@@ -123,7 +123,7 @@ def test_the_hint_may_be_the_errors_that_were_known(bench_on: MakeBench) -> None
 
 def test_without_a_check_the_best_step_is_the_beginning(bench_on: MakeBench) -> None:
     bench = bench_on(lambda asked: Reply('{"tool":"read","path":"a.txt"}'))
-    bench.tasks = [Sums(1)]
+    bench.tasks = [Sums(5)]
     receipt = bench.conduct(failures=1, seeds=1, hint="errors")
     (failure,) = receipt.failures
     assert (failure.turn, failure.errors, failure.checked) == (0, None, False)
@@ -135,7 +135,7 @@ def test_without_a_check_the_best_step_is_the_beginning(bench_on: MakeBench) -> 
 def test_cheating_is_counted_as_cheating_and_shown(bench_on: MakeBench) -> None:
     said = iter(['{"tool":"write","path":"sums.txt","content":""}', '{"tool":"done"}'] * 9)
     bench = bench_on(lambda asked: Reply(next(said)))
-    bench.tasks = [Sums(1)]
+    bench.tasks = [Sums(5)]
     receipt = bench.conduct(failures=1, seeds=1, parallel=1, arms=("start-over",))
     assert (receipt.firsts.cheated, receipt.arms[0].cheated) == (1, 1)
     assert receipt.arms[0].all.fixed == 0
@@ -259,7 +259,7 @@ def test_another_judge_is_noticed(bench: Bench) -> None:
         def check(self, files: Any) -> list[str]:
             return []
 
-    _, differing = recompute(bench.folder, [Mild(1), Mild(2)])
+    _, differing = recompute(bench.folder, [Mild(5), Mild(6)])
     assert any("judged Verdict(fixed=False" in line for line in differing)
 
 
@@ -269,18 +269,18 @@ def test_another_task_is_noticed(bench: Bench) -> None:
     class Renamed(Sums):
         prompt = "Do something else."
 
-    _, differing = recompute(bench.folder, [Renamed(1), Renamed(2)])
-    assert any(line.startswith("task sums/1: sha256:") for line in differing)
+    _, differing = recompute(bench.folder, [Renamed(5), Renamed(6)])
+    assert any(line.startswith("task sums/5: sha256:") for line in differing)
 
 
 def test_a_tape_without_a_step_is_put_aside_and_said(bench: Bench) -> None:
     (bench.folder / "runs").mkdir(parents=True)
-    torn = bench.folder / "runs" / "sums-1.0.first.tape"
+    torn = bench.folder / "runs" / "sums-5.0.first.tape"
     torn.write_bytes(b"")
     receipt = bench.conduct()
     assert receipt.complete
     assert [text.partition(" (")[0] for text in receipt.aside] == [
-        "runs/sums-1.0.first.aside-1.tape"
+        "runs/sums-5.0.first.aside-1.tape"
     ]
     assert recompute(bench.folder, bench.tasks)[1] == []
 

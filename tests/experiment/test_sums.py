@@ -6,13 +6,13 @@ import pytest
 from rerail.experiment.sums import QUESTIONS, Sums, tasks
 from rerail.experiment.task import digest
 
-TASK = Sums(3)
+TASK = Sums(6)
 RIGHT = {**TASK.files, **{path: str(a + b) for path, (a, b) in TASK.sums.items()}}
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
 def test_a_task_begins_wrong_and_can_be_done(task: Sums) -> None:
-    assert len(task.check(task.files)) == 3
+    assert len(task.check(task.files)) == len(task.sums) == (3 if task.several else 1)
     right = {**task.files, **{path: str(a + b) for path, (a, b) in task.sums.items()}}
     assert task.check(right) == []
     assert task.judge(right).fixed
@@ -40,7 +40,7 @@ def test_files_gone_and_new_are_cheating() -> None:
 
 
 def test_the_actions_that_are_offered_are_the_four() -> None:
-    schema = TASK.actions(TASK.files)
+    schema = TASK.actions(0)
     for action in (
         {"tool": "read", "path": "a.txt"},
         {"tool": "write", "path": "a.txt", "content": "12"},
@@ -53,5 +53,15 @@ def test_the_actions_that_are_offered_are_the_four() -> None:
 
 
 def test_a_task_is_frozen_by_all_that_it_is() -> None:
-    assert digest(Sums(3)) == digest(TASK)
+    assert digest(Sums(6)) == digest(TASK)
     assert len({digest(task) for task in tasks()}) == 8
+
+
+def test_of_one_sum_writing_and_checking_take_turns() -> None:
+    one = Sums(2)
+    write = {"tool": "write", "path": "a.txt", "content": "7"}
+    jsonschema.validate(write, one.actions(0))
+    jsonschema.validate({"tool": "check"}, one.actions(1))
+    for action, turn in ((write, 1), ({"tool": "check"}, 2), ({**write, "content": "12"}, 0)):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(action, one.actions(turn))

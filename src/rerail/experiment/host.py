@@ -55,7 +55,7 @@ class Host(Struct, frozen=True, kw_only=True):
         said = self.asker.answer(
             [*history, *({"role": "user", "content": note} for note in noted.values())],
             seed=model_seed(self.key, turn),
-            actions=self.task.actions(self.task.files),
+            actions=self.task.actions(turn),
             recorder=call.recorder,
         )
         assert said.message is not None

@@ -1,4 +1,4 @@
-"""A kind of task that a very small model can sometimes do: a few sums, each right or wrong.
+"""A kind of task that a very small model can sometimes do: sums, each right or wrong.
 
 Nothing but Python is needed to check one, so an experiment with sums runs anywhere.
 """
@@ -14,20 +14,20 @@ from rerail.experiment.task import Files, Verdict, action_schema
 
 KIND: Final = "sums"
 NUMBERS: Final = range(1, 9)
-SUMS: Final = 3
 QUESTIONS: Final = "sums.txt"
 
-_LETTERS: Final = "abcdefgh"
+_SEVERAL_FROM: Final = 5
+_SEVERAL: Final = 3
+_LETTERS: Final = "abc"
 _QUESTION: Final = re.compile(r"(\w+\.txt): (\d+) \+ (\d+)")
 
 
 @dataclass(frozen=True)
 class Sums:
-    """`number` says which sums: the same always. From 5 on they have two digits."""
+    """`number` says which sums: the same always. 1 to 4 are one sum of one digit, 5 to 8 three."""
 
     number: int
 
-    name: str = ""
     checker: str = "sums 1"
     rule: str = (
         f"every answer file holds the sum that {QUESTIONS} asks for, as digits and nothing else; "
@@ -35,34 +35,48 @@ class Sums:
     )
     hint: str = "Only the files that the last check named are wrong. Add the two numbers again."
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", f"{KIND}/{self.number}")
+    @property
+    def name(self) -> str:
+        return f"{KIND}/{self.number}"
+
+    @property
+    def several(self) -> bool:
+        """Whether it is three sums of larger numbers, one file each."""
+        return self.number >= _SEVERAL_FROM
 
     @cached_property
     def sums(self) -> Mapping[str, tuple[int, int]]:
         """The two numbers behind each answer file."""
         chance = random.Random(self.number)  # noqa: S311 - always the same task
-        least, most = (1, 9) if self.number < 5 else (11, 49)
-        drawn = [(chance.randint(least, most), chance.randint(least, most)) for _ in range(SUMS)]
-        return {f"{_LETTERS[place]}.txt": pair for place, pair in enumerate(drawn)}
+        if not self.several:
+            first = chance.randint(1, 8)
+            return {"a.txt": (first, chance.randint(1, 9 - first))}
+        return {f"{x}.txt": (chance.randint(11, 49), chance.randint(11, 49)) for x in _LETTERS}
 
     @property
     def files(self) -> Files:
         questions = "".join(f"{path}: {a} + {b}\n" for path, (a, b) in self.sums.items())
-        return {QUESTIONS: questions, **dict.fromkeys(self.sums, "0")}
+        return {QUESTIONS: questions, **dict.fromkeys(self.sums, "?")}
 
     @property
     def prompt(self) -> str:
-        asked = "\n".join(f"{path} must hold {a} + {b}" for path, (a, b) in self.sums.items())
+        asked = "\n".join(
+            f"What is {a} + {b}? It goes into {p}." for p, (a, b) in self.sums.items()
+        )
         return f"Write each sum into its file, as digits.\n{asked}"
 
     @property
     def material(self) -> Mapping[str, str]:
         return {QUESTIONS: self.files[QUESTIONS]}
 
-    def actions(self, files: Files) -> Mapping[str, Any]:
-        content = {"type": "string", "pattern": "^[0-9]{1,3}$"}
-        return action_schema(sorted(self.sums), content)
+    def actions(self, turn: int) -> Mapping[str, Any]:
+        """Of one sum, writing and checking in turn: a very small model would do one for ever."""
+        content = {"type": "string", "pattern": "^[0-9]{1,3}$" if self.several else "^[0-9]$"}
+        whole = action_schema(sorted(self.sums), content)
+        if self.several:
+            return whole
+        _read, write, check, _done = whole["anyOf"]
+        return check if turn % 2 else write
 
     def check(self, files: Files) -> list[str]:
         return [

@@ -64,8 +64,8 @@ class Task(Protocol):
     def material(self) -> Mapping[str, str]:
         """What `judge` uses besides: hidden tests, files that it puts back."""
 
-    def actions(self, files: Files) -> Mapping[str, Any]:
-        """The JSON schema of what the model may answer in one turn."""
+    def actions(self, turn: int) -> Mapping[str, Any]:
+        """The JSON schema of what a model that is kept to one may answer in a turn, from 0."""
 
     def check(self, files: Files) -> list[str]:
         """What the agent is told is wrong; nothing where all is well."""
@@ -84,7 +84,7 @@ def digest(task: Task) -> str:
         "rule": task.rule,
         "checker": task.checker,
         "material": dict(task.material),
-        "actions": task.actions(task.files),
+        "actions": [task.actions(turn) for turn in range(2)],
     }
     encoded = msgspec.json.encode(fields, order="deterministic")
     return f"sha256:{hashlib.sha256(encoded).hexdigest()}"

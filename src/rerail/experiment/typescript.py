@@ -54,7 +54,7 @@ class TypeScript:
         put_back = {path: self.files[path] for path in self.repair.protected}
         return {**put_back, **{f"hidden/{p}": t for p, t in self.repair.hidden_files.items()}}
 
-    def actions(self, files: Files) -> Mapping[str, Any]:
+    def actions(self, turn: int) -> Mapping[str, Any]:
         return action_schema([], {"type": "string"})
 
     def check(self, files: Files) -> list[str]:
