@@ -7,7 +7,7 @@ counts.
 import sqlite3
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import attrgetter
@@ -97,10 +97,9 @@ class Evidence:
         self._read_rows()
         return list(self._by_digest)
 
-    def stored_size(self, digests: Collection[bytes]) -> int:
-        """Bytes that the frames with these contents take in the file, with all that is in them."""
-        self._read_rows()
-        rows = [row for digest in digests if (row := self._by_digest.get(digest))]
+    def stored_size(self, digests: Iterable[bytes]) -> int:
+        """Bytes that the frames of these contents take, with whatever else is in them."""
+        rows = [row for digest in digests if (row := self.find(digest)) is not None]
         frames = {row.frame for row in rows if row.frame is not None}
         sql = "SELECT coalesce(sum(length(data)), 0) FROM blob WHERE frame = ?"
         return sum(int(self._fetch(sql, frame)[0][0]) for frame in frames)
