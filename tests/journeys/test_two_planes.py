@@ -180,7 +180,7 @@ def test_the_agent_cannot_reach_what_is_not_its_own(lab: Lab) -> None:
     places = [
         f"file:{secret}",
         f"file:{holds}",
-        f"file:{lab.home / 'data' / 'rerail' / 'ca' / 'ca.key'}",
+        f"file:{lab.home / 'data' / 'rerail' / 'ca' / 'authority.pem'}",
         f"file:{lab.task / 'task.yaml'}",
         f"file:{lab.task / 'policy.yaml'}",
         f"file:{lab.task / 'cases-12.json'}",

@@ -96,6 +96,7 @@ class Recording:
     `begin`, `run_command`, `close`, the first two inside the `with` block. In between, others may
     put facts on the tape by way of `recorder`. `given` is the environment of the command where that
     is not the recorder's own; `sandbox` is what it runs in. `on_start` is told of the command.
+    With `alone`, what it leaves running is ended with it.
     """
 
     def __init__(
@@ -104,8 +105,10 @@ class Recording:
         *,
         given: Mapping[str, str] | None = None,
         on_start: Callable[[Child], None] | None = None,
+        alone: bool = False,
     ) -> None:
         self._settings = settings
+        self._alone = alone
         self._given = given
         self._on_start = on_start
         self.sandbox: Sandbox | None = None
@@ -190,6 +193,8 @@ class Recording:
             self._turns.keep_news()
             left = child.descendants()
             self._went_past = self._end_looking(go_on=bool(left))
+            if self._alone:
+                child.end_descendants()
             keeping.command_ended(ending, left)
         if workspace is not None:
             workspace.close()
