@@ -34,6 +34,7 @@ class ReplayRecording:
         *,
         overwrite: bool,
         step: int = 0,
+        went_on: Sequence[tuple[str, str, str]] = (),
     ) -> None:
         authority = Authority.open_or_create(default_folder(environment))
         self._keeping = Keeping(
@@ -42,6 +43,7 @@ class ReplayRecording:
         self._logs = ProbeLogs(self._keeping.recorder)
         self._source = source
         self._step = step
+        self._went_on = went_on
         self._at = 0
         self.kept: Kept | None = None
 
@@ -73,7 +75,16 @@ class ReplayRecording:
         relation: Literal["fork", "replay"] = "fork" if self._step else "replay"
         parent = Parent(tape_id=self._source.id, step=self._step, relation=relation)
         self._keeping.started(
-            Run(command, cwd, capture, kept, task_id=run.task_id, parent=parent, seed=run.seed)
+            Run(
+                command,
+                cwd,
+                capture,
+                kept,
+                task_id=run.task_id,
+                parent=parent,
+                seed=run.seed,
+                went_on=self._went_on,
+            )
         )
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:

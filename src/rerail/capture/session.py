@@ -8,7 +8,7 @@ up at the same time. A command that is over before it asks for anything never ne
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
@@ -59,6 +59,7 @@ class RecordSettings(Struct, frozen=True):
     of these is kept; `children`: whether what child processes say is. `log` is told each event as
     it is written. `folders` are snapshotted; where there are none, `no_folders` says why.
     `watch`: whether the kernel tells of connections that pass by, None where the machine decides.
+    `went_on` are the holds that a person goes past (`rerail.capture.keeping.Run`).
     """
 
     command: list[str]
@@ -80,6 +81,7 @@ class RecordSettings(Struct, frozen=True):
     folders: Folders | None = None
     no_folders: str = ""
     watch: bool | None = None
+    went_on: Sequence[tuple[str, str, str]] = ()
 
 
 def record(settings: RecordSettings) -> tuple[Ending, Kept]:
@@ -252,6 +254,7 @@ class Recording:
             task_id=settings.task_id,
             facts=settings.facts,
             seed=bytes.fromhex(self._folder.settings.seed),
+            went_on=settings.went_on,
         )
 
     def _who_tells(self) -> str:

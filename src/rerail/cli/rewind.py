@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rerail.cli.held import despite_option, went_on
 from rerail.cli.options import (
     COMMAND,
     TakesCommand,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
 )
 @resolve_option()
 @trust_option
+@despite_option
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
 @report_option
 @click.pass_context
@@ -91,6 +93,7 @@ def rewind(
     output: Path | None,
     resolved: tuple[str, ...],
     trusted: bool,
+    despite: str,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -124,6 +127,8 @@ def rewind(
     )
     may_pass, said = [Allowed.parse(text) for text in allowed], _hint(hint)
     with Tape.open(tape) as opened:
+        run = opened.run
+        met = went_on(environment, run_id=run.run_id, task_id=run.task_id, despite=despite)
         with checking(asked) as how:
             chosen = choose(opened, target, asked.parsed(), how)
         if forks > 1:
@@ -143,6 +148,7 @@ def rewind(
             overwrite=force,
             check=asked.parsed(),
             checking=how,
+            went_on=met,
         )
         with output_kept(as_json) as ours:
             report = rewind_tape(opened, settings)

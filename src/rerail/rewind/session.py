@@ -27,7 +27,7 @@ class RewindSettings:
 
     `step` is the first model call that is asked anew, `why` the rule that chose it. `replay` is the
     way there; its `live` is the way out. `output` is the fork's tape. `check` scores the files at
-    the step and at the end.
+    the step and at the end. `went_on` are the holds that a person goes past.
     """
 
     step: int
@@ -40,6 +40,7 @@ class RewindSettings:
     overwrite: bool = False
     check: Check | None = None
     checking: Checking = field(default_factory=Checking)
+    went_on: Sequence[tuple[str, str, str]] = ()
 
 
 def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
@@ -128,5 +129,6 @@ class _Recording:
             environment,
             overwrite=self._settings.overwrite,
             step=self._settings.step,
+            went_on=self._settings.went_on,
         )
         return self.begun
