@@ -16,7 +16,10 @@ demo: $(VENV)/ready        ## record a real agent, replay it offline, see a chan
 	@$(if $(filter local,$(MODEL)),tools/install-local-model $(BIN)/python,true)
 	@$(BIN)/rerail demo --model $(MODEL)
 
-test: lint                 ## the suite that CI runs
+.typescript/ready: tools/install-typescript
+	tools/install-typescript .typescript
+
+test: lint .typescript/ready ## the suite that CI runs
 	$(BIN)/python -m pytest
 
 test-agents: $(VENV)/ready ## real coding agents from their registries, recorded and replayed (minutes)
@@ -32,7 +35,7 @@ lint: $(VENV)/ready        ## ruff, mypy (strict), import-linter
 nodes: $(VENV)/ready       ## Node 20, 22 and 24 for the tests, whatever is on the PATH
 	tools/install-nodes $(BIN)/python
 
-bench: $(VENV)/ready       ## speed and size, side by side with a peer
+bench: $(VENV)/ready .typescript/ready ## speed and size, side by side with a peer
 	$(BIN)/python -m bench
 
 clean:

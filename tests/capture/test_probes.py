@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rerail.capture.probes import ProbeLogs, Turns
-from rerail.capture.recorder import Recorder
+from rerail.capture.recorder import ExchangeRecord, Recorder
 from rerail.clock import RunClock
 from rerail.launch.run_folder import ProbeSettings, RunFolder
-from rerail.probe.log import Hello, hello_line, read_hello
+from rerail.probe.log import Hello, hello_line, read_hello, turns_in
 from rerail.proxy.handler import Route
 from rerail.redact.apply import Redactor
 from rerail.tape.reader import Tape
@@ -123,6 +123,40 @@ def test_a_model_call_is_a_turn_and_brings_the_news(
 def _post(recorder: Recorder, route: Route, target: bytes) -> None:
     head = parse_head(b"POST " + target + b" HTTP/1.1\r\n\r\n")
     recorder.exchange(route, head, "none").request_end("none", b"", b"")
+
+
+def test_calls_side_by_side_are_one_turn(
+    recorder: Recorder, read: Callable[..., tuple], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with RunFolder.make(ProbeSettings(mode="record", seed="")) as folder:
+        turns = Turns(recorder, folder)
+        recorder.asked = turns.begins
+        ask = parse_head(b"POST /v1/responses HTTP/1.1\r\n\r\n")
+
+        def begin(process: int) -> ExchangeRecord:
+            exchange = recorder.exchange(
+                Route(1, "https", "api.openai.com", 443, process), ask, "none"
+            )
+            exchange.request_end("none", b"", b"")
+            return exchange
+
+        (folder.path / "p" / "2.log").write_bytes(hello_line(HELLO))
+        first, second = begin(2), begin(2)
+        begin(3)
+        first.failed("agent_closed", "it left")
+        third = begin(2)
+        assert [folder.turn_of(process) for process in (2, 3)] == [1, 1]
+        for exchange in (second, third):
+            exchange.reply_head(parse_head(b"HTTP/1.1 204 No Content\r\n\r\n"), interim=False)
+            exchange.reply_end("none", b"", b"", "complete")
+        begin(2)
+        begin(0)
+        begin(0)
+        assert [folder.turn_of(process) for process in (2, 3, 0)] == [2, 1, 2]
+        assert folder.page.turn == 7
+        turns.keep_news()
+    assert turns_in(b"".join(read()[1])) == [1, 1, 1, 2]
 
 
 def test_a_text_that_makes_the_model_generate_is_a_turn(

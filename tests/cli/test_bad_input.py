@@ -2,9 +2,11 @@
 
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,19 +156,16 @@ sys.exit(run(sys.argv[1:]))
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_tape_that_may_not_be_read_is_refused(simple_tape: Path, view: str) -> None:
-    simple_tape.chmod(0)
-    for parent in simple_tape.parents[:2]:
-        parent.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", UNPRIVILEGED, *arguments(view, simple_tape)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    simple_tape.chmod(0o600)
+    with tempfile.TemporaryDirectory() as folder:  # which others can reach, unlike `tmp_path`
+        Path(folder).chmod(0o755)
+        tape = Path(folder) / "run.tape"
+        shutil.copy(simple_tape, tape)
+        tape.chmod(0)
+        words = [sys.executable, "-c", UNPRIVILEGED, *arguments(view, tape)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     first, second = done.stderr.splitlines()
-    assert first == f"rerail: cannot open tape {simple_tape}: permission denied"
+    assert first == f"rerail: cannot open tape {tape}: permission denied"
     assert second.startswith("hint: a tape is readable by its owner alone")
 
 

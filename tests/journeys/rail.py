@@ -164,11 +164,15 @@ class Rail:
         options: Sequence[str] = (),
         tape: str = "run.tape",
         before: Sequence[str] = (),
+        under: Sequence[str] = (),
         **more: Any,
     ) -> Recorded:
-        """`rerail record -o TAPE OPTIONS -- COMMAND`; `before` are options of rerail itself."""
+        """`rerail record -o TAPE OPTIONS -- COMMAND`; `before` are options of rerail itself.
+
+        `under` is a program that starts rerail, with its own words.
+        """
         words = [*before, "record", "-o", tape, *self._names, *options, "--", *command]
-        ran = self.run(*self.rerail(*words), **more)
+        ran = self.run(*under, *self.rerail(*words), **more)
         return Recorded(ran.status, ran.output, ran.said, self.folder / tape)
 
     def replay(

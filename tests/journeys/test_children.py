@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rerail.tape.records import ProcessEnded, ProcessStarted
+from rerail.tape.records import CaptureMissing, ProcessEnded, ProcessStarted
 from rerail.testing.model import SimulatedModel
 from tests.journeys.rail import AGENTS, Rail
 from tests.node import MAJORS, node_or_skip
@@ -62,6 +62,31 @@ def test_another_command_runs_for_real_and_is_said(rail: Rail, agent: Path) -> N
     assert "b'42\\n'" in replayed.said
     assert by_how(replayed.report)["run"] == [["expr", "6", "*", "7"]]
     assert "ran for real: it is not on the tape: expr 6 '*' 7" in replayed.said
+
+
+@pytest.mark.usefixtures("openai_model")
+@pytest.mark.parametrize("kind", ["shell", "python", "node"])
+def test_a_child_that_wrote_where_no_snapshot_looks_runs_for_real(
+    rail: Rail, tmp_path_factory: pytest.TempPathFactory, kind: str
+) -> None:
+    place = tmp_path_factory.mktemp("beside")
+    agent = rail.python("writing_agent.py", kind, str(place))
+    if kind == "node":
+        agent = [node_or_skip(20), str(AGENTS / "writing_agent.mjs"), str(place)]
+    done = rail.record(*agent)
+    assert done.status == 0, done.said
+    (missing,) = (event for event in done.events() if isinstance(event, CaptureMissing))
+    assert str(place / "result.txt") in missing.files
+    shown = rail.run(*rail.rerail("show", str(done.tape))).text
+    assert f"files that a child wrote are in no snapshot: {place}" in shown
+    rail.stop_origins()
+    (place / "result.txt").unlink()
+    replayed = rail.replay(done.tape)
+    assert replayed.green, replayed.said
+    ran, given = replayed.report["children"]
+    assert (ran["how"], given["how"]) == ("run", "given back")
+    assert ran["why"].startswith("it wrote ")
+    assert "which no snapshot holds" in ran["why"]
 
 
 @pytest.mark.usefixtures("openai_model")

@@ -15,6 +15,7 @@ from typing import Self
 
 import pytest
 
+from rerail.sandbox.passing import program_of
 from rerail.tape.exchange import exchanges
 from rerail.tape.reader import Tape
 from rerail.tape.seal import verify
@@ -175,7 +176,7 @@ def test_the_agent_killed_at_twenty_moments(
         running = rail.start_recording("curl", "-sSN", "-o", "/dev/null", url, tape=f"{name}.tape")
         wait_until(lambda: streams[name].sent, f"stream {name} never began")
         time.sleep(after)
-        (agent,) = children_of(running.pid)
+        (agent,) = (pid for pid in children_of(running.pid) if program_of(pid) == "curl")
         os.kill(agent, signal.SIGKILL)
         assert running.end().status == 137
         with Tape.open(rail.folder / f"{name}.tape") as tape:

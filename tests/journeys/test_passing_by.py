@@ -106,3 +106,24 @@ def test_where_the_kernel_may_not_tell_python_does(rail: Rail, start_origin: Sta
     assert event.what == PASSED
     assert event.detail.endswith(f"to {origin.host}:{origin.port}")
     assert "1 connection passed the recorder by" in recorded.said
+
+
+OUTLIVES = """
+import os, select, socket, sys, urllib.request
+recorder = os.pidfd_open(os.getppid())
+host, port = sys.argv[1:]
+print(urllib.request.urlopen(f"http://{host}:{port}/").read().decode(), flush=True)
+select.select([recorder], [], [])
+print(socket.socket().connect_ex((host, int(port))), flush=True)
+"""
+
+
+def test_connections_go_on_when_the_recorder_is_killed(rail: Rail, start_origin: Start) -> None:
+    """The kernel refuses calls that nobody is left to look at."""
+    origin = start_origin(routes({"/": text("direct")}))
+    words = [sys.executable, "-c", OUTLIVES, origin.host, str(origin.port)]
+    running = rail.start_recording(*words, options=["--watch"])
+    assert running.line() == b"direct"
+    running.process.kill()
+    assert running.line() == b"0"
+    running.end()

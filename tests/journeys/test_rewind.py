@@ -143,6 +143,63 @@ def test_a_run_that_does_not_come_to_the_step_says_where_it_left(rail: Rail, sdk
     assert "is not on the tape" in ran.said
 
 
+@pytest.mark.parametrize("sdk", HOSTS)
+def test_a_fork_of_a_fork_keeps_what_was_put_into_the_first(
+    rail: Rail, sdk: str, model: SimulatedModel
+) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    rewind(rail, str(recorded.tape), "--to", "2", "--hint", "Write slowly.")
+    before = len(model.asked)
+    ran, report = rewind(rail, str(rail.folder / "run.s2.tape"), "--to", "4", "--hint", HINT)
+    assert ran.status == 0, ran.said
+    assert [(edit["step"], edit["text"]) for edit in report["edits"]] == [
+        (2, "Write slowly."), (4, HINT)
+    ]  # fmt: skip
+    first = model.asked[before].body["messages"]
+    for asked in model.asked[before:]:
+        history = asked.body["messages"]
+        CHECKS[APIS[sdk]](history)
+        assert history[: len(first)] == first
+        said = json.dumps(history)
+        assert (said.count("Write slowly."), said.count(HINT)) == (1, 1)
+        assert said.index("Write slowly.") < said.index(HINT)
+    rail.stop_origins()
+    replayed = rail.replay(rail.folder / "run.s2.s4.tape")
+    assert replayed.green, replayed.said
+    drawn = rail.run(*rail.rerail("show", str(rail.folder)))
+    assert "fork of run.s2.tape at s4" in drawn.text
+
+
+@pytest.mark.parametrize("sdk", HOSTS)
+def test_a_tool_that_answers_otherwise(rail: Rail, sdk: str, model: SimulatedModel) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    before = len(model.asked)
+    answer = json.dumps({"write": f"No. {HINT}"})
+    ran, report = rewind(rail, str(recorded.tape), "--to", "3", "--answer", answer)
+    assert ran.status == 0, ran.said
+    for asked in model.asked[before:]:
+        CHECKS[APIS[sdk]](asked.body["messages"])
+        results = [message.text for message in asked.messages if message.role == "tool"]
+        assert results[:2] == [f"wrote {WRONG[0]}", f"No. {HINT}"]
+    assert [edit["kind"] for edit in report["edits"]] == ["answer"]
+
+
+def test_a_patched_request(rail: Rail, model: SimulatedModel, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    before = len(model.asked)
+    note = {"role": "user", "content": HINT}
+    patch = [
+        {"op": "add", "path": "/messages/-", "value": note},
+        {"op": "replace", "path": "/model", "value": "gpt-5"},
+    ]
+    (rail.folder / "better.jsonpatch").write_text(json.dumps(patch))
+    ran, _ = rewind(rail, str(recorded.tape), "--to", "3", "--edit-request", "better.jsonpatch")
+    assert ran.status == 0, ran.said
+    place = len(model.asked[before].body["messages"]) - 1
+    for asked in model.asked[before:]:
+        assert (asked.body["model"], asked.body["messages"][place]) == ("gpt-5", note)
+
+
 @pytest.mark.usefixtures("model")
 def test_several_forks_side_by_side(rail: Rail, sdk: str) -> None:
     recorded = rail.record(*rail.python("mender.py", sdk))
@@ -183,6 +240,9 @@ def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
         (["--to", "best", "--check", "no-such-check"], "does not start at any step"),
         (["--to", "best", "--check", "exit 3", "--count", "x"], "no step has a score"),
         (["--to", "1", "--hint", "@nowhere"], "cannot read the hint in nowhere"),
+        (["--to", "3", "--answer", '{"wash": ""}'], "at s3, the request has no result of `wash`"),
+        (["--to", "3", "--answer", "yes"], "the answer is not JSON"),
+        (["--to", "3", "--edit-request", "nowhere"], "cannot read the patch in nowhere"),
         (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
     ],
 )

@@ -2,17 +2,21 @@
 
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from rerail.testing.ca import CertificateAuthority
+from rerail.testing.model import SimulatedModel
+from rerail.testing.model.conversation import Asked, Reply
 from tests.journeys.rail import AGENTS, Rail, Recorded, Replayed
 from tests.journeys.test_same_to_the_word import SHIFTED
 from tests.node import MAJORS, node_or_skip
 
-pytestmark = [pytest.mark.journey, pytest.mark.usefixtures("openai_model")]
+pytestmark = pytest.mark.journey
 
 CALLS = 30
 PLACE = "// more is said here"
@@ -59,6 +63,7 @@ def same(rail: Rail, run: Recorded) -> Replayed:
     return replayed
 
 
+@pytest.mark.usefixtures("openai_model")
 @pytest.mark.parametrize(
     ("agent", "way"),
     [
@@ -82,6 +87,7 @@ def test_thirty_prompts_come_again(rail: Rail, node: str, agent: str, way: str) 
     assert len([line for line in replayed.said.split("\n") if line.startswith("20")]) == CALLS
 
 
+@pytest.mark.usefixtures("openai_model")
 @pytest.mark.parametrize("way", ["children", "workers"])
 def test_each_process_of_a_run_is_known_by_its_number(rail: Rail, node: str, way: str) -> None:
     script = workspace_with(rail, "dated_agent.cjs")
@@ -89,6 +95,7 @@ def test_each_process_of_a_run_is_known_by_its_number(rail: Rail, node: str, way
     assert {exchange.request.process_id for exchange in run.exchanges()} == {2, 3, 4}
 
 
+@pytest.mark.usefixtures("openai_model")
 def test_they_come_again_on_another_day(
     rail: Rail, node: str, need: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -104,8 +111,52 @@ def test_they_come_again_on_another_day(
     same(rail, run)
 
 
+@pytest.mark.usefixtures("openai_model")
 def test_without_the_clock_the_first_prompt_differs(rail: Rail, node: str) -> None:
     """What the tests above show is the probe's doing."""
     script = workspace_with(rail, "dated_agent.mjs")
     run = recorded(rail, node, str(script), options=["--no-clock"])
     assert not rail.replay(run.tape).green
+
+
+class OneAfterTheOther:
+    """Answers a round of calls side by side in an order of its own.
+
+    Each has to wait until the one before it has made its next call, so their order is known.
+    """
+
+    ORDER = ("three", "two", "four", "one")
+
+    def __init__(self) -> None:
+        self._asked: set[tuple[str, int]] = set()
+        self._changed = threading.Condition()
+
+    def reply(self, asked: Asked) -> Reply:
+        name, number, *_ = asked.messages[-1].text.replace(":", "").split()
+        turn = int(number)
+        with self._changed:
+            self._asked.add((name, turn))
+            self._changed.notify_all()
+            at = self.ORDER.index(name)
+            before = (self.ORDER[at - 1], turn + 1 if at and turn < 4 else turn)
+            assert self._changed.wait_for(lambda: before in self._asked, 30)
+        return Reply(f"{name} {number} is heard")
+
+
+def test_calls_side_by_side_come_back_in_the_recorded_order(
+    rail: Rail,
+    node: str,
+    start_model: Callable[..., SimulatedModel],
+    authority: CertificateAuthority,
+) -> None:
+    """In a replay every reply could come at once, and what follows from them in another order."""
+    model = start_model(OneAfterTheOther(), tls=authority.leaf("api.openai.com"))
+    rail.resolve("api.openai.com", model.origin)
+    script = workspace_with(rail, "side_by_side_agent.mjs")
+    run = recorded(rail, node, str(script))
+    for _ in range(3):
+        replayed = rail.replay(run.tape)
+        assert replayed.green, replayed.said
+        assert replayed.report["counts"]["exact"] == 20
+        assert replayed.output == run.output
+        assert replayed.report["notes"] == []

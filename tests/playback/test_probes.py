@@ -12,7 +12,7 @@ from rerail.compare.canon import Request
 from rerail.launch.run_folder import HEAD_SIZE, REAL_CLOCK
 from rerail.playback.probes import Playhead, recorded_logs
 from rerail.playback.script import Script
-from rerail.probe.log import Hello, hello_line
+from rerail.probe.log import Hello, hello_line, turns_in
 from rerail.tape.records import ProbeLog
 
 KEY = "ab" * 8
@@ -114,6 +114,23 @@ def test_a_turn_is_a_model_call_of_a_process(
     playhead.asked(ask(method="GET", process_id=3))
     page = (playhead.folder.path / "page").read_bytes()
     assert struct.unpack_from("<4Q", page, HEAD_SIZE) == (0, 0, 0, 1)
+
+
+def test_a_turn_is_what_it_was_after_as_many_calls(made: Made, ask: Callable[..., Request]) -> None:
+    """Whoever asks is known by the name in its hello: its number may be another one."""
+    made.log(2, hello_line(Hello(key=KEY, n=4)) + b"k\t1\nk\t1\nk\t2\n")
+    playhead = made.playhead()
+    assert playhead is not None
+    with playhead.folder as folder:
+        (folder.path / "p" / "7.log").write_bytes(hello_line(Hello(key=KEY, n=4)))
+        turns = []
+        for number in range(5):
+            playhead.asked(ask({"n": number}, process_id=7))
+            turns.append(folder.turn_of(7))
+        kept = []
+        assert list(playhead.missed(lambda _, lines: kept.append(lines))) == []
+    assert turns == [1, 1, 2, 3, 4]
+    assert turns_in(kept[0]) == turns
 
 
 def test_a_text_that_makes_the_model_generate_is_a_turn(

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.rail import Rail, Recorded
+from tests.journeys.rail import Rail, Ran, Recorded
+from tests.real_agents import shifted_clock
 from tests.real_agents.chores import AFTER, NOTES, TASK
 
+DAY_NS = 86_400 * 10**9
 SCRIPTS = Path(__file__).parent / "scripts"
 
 
@@ -23,16 +27,21 @@ class AgentKind:
     program: str
     arguments: tuple[str, ...]
     kept: tuple[str, ...] = ()
+    is_native: bool = False
 
 
 KINDS = [
     AgentKind(
-        "claude", "npm/node_modules/.bin/claude", ("-p", TASK, "--allowedTools", "Bash,Read,Edit")
+        "claude",
+        "npm/node_modules/.bin/claude",
+        ("-p", TASK, "--allowedTools", "Bash,Read,Edit"),
+        is_native=True,
     ),
     AgentKind(
         "codex",
         "npm/node_modules/.bin/codex",
         ("exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", TASK),
+        is_native=True,
     ),
     AgentKind(
         "qwen",
@@ -100,14 +109,40 @@ def test_an_agent_is_replayed_to_its_end(
 def test_an_agent_is_replayed_elsewhere_on_another_day(
     rail: Rail, agents: Path, tmp_path: Path, need: Callable[[Path], Path], kind: AgentKind
 ) -> None:
-    """Its folder is gone, its home is another one, the host has another name, and it is tomorrow.
-
-    Tomorrow is a matter of the time zone: a static program can be shown no other clock.
-    """
+    """It is tomorrow there as a matter of the time zone."""
     need(Path("unshare"))
     recorded = recorded_offline(
         rail, need(agents / kind.program), kind, environment={"TZ": "WEST12"}
     )
+    ran, report = replay_elsewhere(rail, recorded, tmp_path, environment={"TZ": "EAST-14"})
+    assert ran.status == 0, ran.said
+    assert report["verdict"]["green"]
+
+
+@each_agent
+@pytest.mark.usefixtures("model")
+def test_an_agent_is_replayed_elsewhere_a_day_later(
+    rail: Rail, agents: Path, tmp_path: Path, need: Callable[[Path], Path], kind: AgentKind
+) -> None:
+    """It was recorded, recorder and all, where the clock is a day behind."""
+    need(Path("unshare"))
+    if not shifted_clock.works_here():
+        pytest.skip("the clock of static programs is only shifted on Linux, x86-64")
+    yesterday = (sys.executable, shifted_clock.__file__, "-86400")
+    recorded = recorded_offline(rail, need(agents / kind.program), kind, under=yesterday)
+    began = recorded.events()[0]
+    assert time.time_ns() - began.wall > DAY_NS
+    ran, report = replay_elsewhere(rail, recorded, tmp_path)
+    assert ran.status == 0, ran.said
+    assert report["verdict"]["green"]
+    if kind.is_native:  # others are told the recorded day again
+        assert "fact: date" in {rule["name"] for rule in report["rules"]}
+
+
+def replay_elsewhere(
+    rail: Rail, recorded: Recorded, tmp_path: Path, **more: Any
+) -> tuple[Ran, dict[str, Any]]:
+    """Its folder is gone, its home is another one, and the host has another name."""
     tape = recorded.tape.resolve()
     rail.folder.rename(tmp_path / "away")
     (tmp_path / "elsewhere").mkdir()
@@ -117,8 +152,5 @@ def test_an_agent_is_replayed_elsewhere_on_another_day(
     report = tmp_path / "elsewhere.json"
     words = rail.rerail("replay", "--report", str(report), str(tape))
     renamed = f"hostname other-host && exec {shlex.join(words)}"
-    ran = rail.run(
-        "unshare", "--uts", "sh", "-c", renamed, environment={"TZ": "EAST-14"}, seconds=180
-    )
-    assert ran.status == 0, ran.said
-    assert json.loads(report.read_bytes())["verdict"]["green"]
+    ran = rail.run("unshare", "--uts", "sh", "-c", renamed, seconds=180, **more)
+    return ran, json.loads(report.read_bytes()) if report.exists() else {}

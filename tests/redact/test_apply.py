@@ -37,6 +37,9 @@ def everything_in(event: Event) -> str:
             cwd=f"/{SECRET}",
             capture={"clock": f"no: {SECRET}"},
             facts={"home": SECRET},
+            parent=records.Parent(
+                tape_id="t", edits=[records.Edit(step=1, kind="hint", text=f"use {SECRET}")]
+            ),
             **COMMON,
         ),
         records.RunEnded(status=1, reason=SECRET, **COMMON),
@@ -104,7 +107,8 @@ def texts_of(kind: type[Event]) -> set[str]:
     """The fields of a kind that can hold text which came from outside."""
     own = {field.name: field.type for field in msgspec.structs.fields(kind)}
     bodies = (Body, Body | None, typing.Optional[Body])  # noqa: UP045
-    lists = (list[str], dict[str, str], list[records.NotCaptured])
+    parents = (records.Parent | None, typing.Optional[records.Parent])  # noqa: UP045
+    lists = (list[str], dict[str, str], list[records.NotCaptured], *parents)
     plain = {name for name, type_ in own.items() if type_ in (str, bytes, *lists)}
     return plain - CHOSEN_BY_US | {name for name, type_ in own.items() if type_ in bodies}
 

@@ -291,6 +291,7 @@ class ChildRecord:
                 signal=max(-status, 0),
             )
         )
+        self._recorder.wrote_outside(self.number, self._said.named)
         self._recorder.child_ended(self.number)
 
     def outlived(self) -> None:

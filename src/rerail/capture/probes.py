@@ -1,6 +1,7 @@
 """What probes tell a recording: their logs come onto the tape, and they are told which turn it is.
 
-A turn is a model call whose request has wholly come. The page moves on before a byte of its reply
+A turn is a model call whose request has wholly come, together with those that come before its reply
+has ended: which of several is first is left to chance. The page moves on before a byte of the reply
 can reach the agent, since both happen on the event loop, in this order.
 """
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from rerail.capture.recorder import Recorder
 from rerail.launch.run_folder import RunFolder
-from rerail.probe.log import Hello, hello_line, read_hello, read_missing
+from rerail.probe.log import Hello, hello_line, read_hello, read_missing, read_wrote, turn_line
 from rerail.tape.records import ProbeLog, ProcessStarted
 
 if TYPE_CHECKING:
@@ -32,10 +33,20 @@ class Turns:
         self._clock = recorder.clock
         self._looked = -NEWS_NS
         self._unheard: Unheard | None = None
+        self._not_of_the_run: set[int] = set()
+        self._under_way = recorder.under_way
+
+    def disregard(self, pid: int) -> None:
+        """This process is the recorder's own, and need not say hello."""
+        self._not_of_the_run.add(pid)
 
     def begins(self, process_id: int) -> None:
-        """A process has asked a model."""
-        self._folder.turn_begins(process_id)
+        """A process has asked a model: a new turn, unless one is under way."""
+        folder, turn = self._folder, self._folder.turn_of(process_id)
+        # Nobody known is everybody: their turns are added to those of each process.
+        same = process_id > 0 and self._under_way[process_id] > 0
+        folder.turn_begins(process_id, turn if same else turn + 1)
+        self._logs.turn(process_id, folder.turn_of(process_id))
         now = self._clock.at()
         if now - self._looked >= NEWS_NS:
             self._looked = now
@@ -46,6 +57,7 @@ class Turns:
         """Bring what has been written since the last time onto the tape."""
         for number, lines in self._folder.news():
             self._logs.keep(number, lines)
+        self._logs.keep_turns()
 
     def _look_around(self) -> None:
         from rerail.capture.unheard import Unheard
@@ -53,7 +65,7 @@ class Turns:
         settings = self._folder.settings
         if settings.clock or settings.random:
             self._unheard = self._unheard or Unheard(self._missing)
-            self._unheard.look(self._logs.numbers)
+            self._unheard.look(self._logs.numbers.keys() | self._not_of_the_run)
 
 
 class ProbeLogs:
@@ -63,11 +75,23 @@ class ProbeLogs:
         self._recorder = recorder
         self.numbers: dict[int, int] = {}
         self._inside: dict[int, int] = {}
+        self._turns: dict[int, bytes] = {}
+
+    def turn(self, number: int, turn: int) -> None:
+        """A model call of a process has come: from there on it was this turn."""
+        self._turns[number] = self._turns.get(number, b"") + turn_line(turn)
+
+    def keep_turns(self) -> None:
+        """Bring the turns of those that have said hello onto the tape."""
+        for number in self._turns.keys() & self._inside.keys():
+            self.keep(number, b"")
 
     def keep(self, number: int, lines: bytes) -> None:
         """Bring these lines of a process onto the tape."""
         recorder = self._recorder
         kept = [self._kept(number, line) for line in lines.splitlines(keepends=True)]
+        if number in self._inside:
+            kept.append(self._turns.pop(number, b""))
         content = recorder.redactor.body(b"".join(kept))
         if not content:
             return
@@ -85,6 +109,9 @@ class ProbeLogs:
             return line
         if (missing := read_missing(line)) is not None:
             self._recorder.missing(*missing, number)
+            return b""
+        if (path := read_wrote(line)) is not None:
+            self._recorder.wrote(number, path)
             return b""
         if (hello := read_hello(line)) is not None:
             return hello_line(self._said_hello(number, hello))

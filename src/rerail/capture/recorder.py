@@ -5,7 +5,8 @@ Each record and each piece of a body goes through the redactor before the writer
 """
 
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rerail.clock import RunClock
@@ -56,6 +57,8 @@ class Recorder:
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
         self.asked: Callable[[int], None] | None = None
+        self.under_way: Counter[int] = Counter()
+        """Of each process, how many model calls have been asked and not yet been answered."""
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
         self.workspace: Workspace | None = None
@@ -148,12 +151,35 @@ class Recorder:
         if self.workspace is not None:
             self.workspace.snapshot("child", process_id=process_id)
 
-    def missing(self, what: str, detail: str, process_id: int) -> None:
+    def missing(self, what: str, detail: str, process_id: int, files: Sequence[str] = ()) -> None:
         self.emit(
             lambda at, wall: CaptureMissing(
-                at=at, wall=wall, what=what, detail=detail, process_id=process_id
+                at=at,
+                wall=wall,
+                what=what,
+                detail=detail,
+                process_id=process_id,
+                files=list(files),
             )
         )
+
+    def wrote_outside(self, process_id: int, named: Mapping[str, str]) -> None:
+        """A child has ended; `named` is how the paths stood that it was given, before it began."""
+        from rerail.capture.outside import WHAT, changed
+
+        if self.workspace is None:
+            return
+        if files := changed(named, self.workspace.folders):
+            self.missing(WHAT, "", process_id, files)
+
+    def wrote(self, process_id: int, path: str) -> None:
+        """A process that is part of a child opened this path for writing."""
+        from rerail.capture.outside import WHAT, is_there, outside
+
+        if self.workspace is None or not is_there(path):
+            return
+        if outside([path], self.workspace.folders):
+            self.missing(WHAT, "", process_id, [path])
 
 
 class ExchangeRecord:
@@ -177,6 +203,7 @@ class ExchangeRecord:
         self._reply_body: BodyWriter | None = None
         self._reply_begun = False
         self._switched: WebSocketRecord | TunnelRecord | None = None
+        self._is_under_way = False
         recorder.open.add(self)
 
     # The request.
@@ -199,7 +226,13 @@ class ExchangeRecord:
             if in_time:
                 self._recorder.step(self._id, self._route.connection_id)
             if posted:
-                self._recorder.turn(self._route.process_id)
+                self._asked_a_model()
+
+    def _asked_a_model(self) -> None:
+        self._recorder.turn(self._route.process_id)
+        if self in self._recorder.open:
+            self._is_under_way = True
+            self._recorder.under_way[self._route.process_id] += 1
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))
@@ -285,7 +318,13 @@ class ExchangeRecord:
     ) -> None:
         body = self._finished("origin", self._reply_body, framing, chunk_lines, trailers)
         self._write_reply_body(body, ended)
+        self._is_over()
+
+    def _is_over(self) -> None:
         self._recorder.open.discard(self)
+        if self._is_under_way:
+            self._is_under_way = False
+            self._recorder.under_way[self._route.process_id] -= 1
 
     def _write_reply_body(self, body: Body | None, ended: BodyEnd) -> None:
         self._recorder.emit(
@@ -315,7 +354,7 @@ class ExchangeRecord:
 
     def failed(self, ended: BodyEnd, reason: str, chunk_lines: bytes = b"") -> None:
         """The connection ended first: what had come is kept, and how it ended is said."""
-        self._recorder.open.discard(self)
+        self._is_over()
         if self._switched is not None:
             self._switched.closed(ended)
             return

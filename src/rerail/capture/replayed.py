@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from rerail.capture.children import ChildRecord
 from rerail.capture.folders import SNAPSHOTS, Folders
@@ -16,14 +15,15 @@ from rerail.launch.child import Ending
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.said import Started
 from rerail.tape.reader import Tape
-from rerail.tape.records import Parent
+from rerail.tape.records import Edit, Parent
 from rerail.workspace.seen import Seen
 
 
 class ReplayRecording:
     """What a replay tells of itself, so that it can be recorded. Made once it may start.
 
-    `step` is where a rewind goes on live, 0 for a replay. `kept` is the finished tape, once it is.
+    `step` is where a rewind goes on live, 0 for a replay; `edits` are what it changes from there
+    on, `turns` its budget. `kept` is the finished tape, once it is.
     """
 
     def __init__(
@@ -34,6 +34,8 @@ class ReplayRecording:
         *,
         overwrite: bool,
         step: int = 0,
+        edits: Sequence[Edit] = (),
+        turns: int = 0,
         went_on: Sequence[tuple[str, str, str]] = (),
     ) -> None:
         authority = Authority.open_or_create(default_folder(environment))
@@ -42,7 +44,7 @@ class ReplayRecording:
         )
         self._logs = ProbeLogs(self._keeping.recorder)
         self._source = source
-        self._step = step
+        self._parent = _parent(source, step, edits, turns)
         self._went_on = went_on
         self._at = 0
         self.kept: Kept | None = None
@@ -61,7 +63,8 @@ class ReplayRecording:
             recorder.workspace = Workspace(recorder, Folders(folders))
             self._at = file_time_ns()
         run = self._source.run
-        live = f" up to s{self._step}, then live" if self._step else ""
+        step = self._parent.step
+        live = f" up to s{step}, then live" if step else ""
         capture = {
             "http": "proxy variables and CA variables",
             "replies": f"from the parent tape{live}",
@@ -72,20 +75,17 @@ class ReplayRecording:
             for name in ("clock", "random", "children")
             if name in run.capture
         }
-        relation: Literal["fork", "replay"] = "fork" if self._step else "replay"
-        parent = Parent(tape_id=self._source.id, step=self._step, relation=relation)
-        self._keeping.started(
-            Run(
-                command,
-                cwd,
-                capture,
-                kept,
-                task_id=run.task_id,
-                parent=parent,
-                seed=run.seed,
-                went_on=self._went_on,
-            )
+        began = Run(
+            command,
+            cwd,
+            capture,
+            kept,
+            task_id=run.task_id,
+            parent=self._parent,
+            seed=run.seed,
+            went_on=self._went_on,
         )
+        self._keeping.started(began)
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
@@ -115,3 +115,11 @@ class ReplayRecording:
             raise kept.failed
         self.kept = kept
         return kept
+
+
+def _parent(source: Tape, step: int, edits: Sequence[Edit], turns: int) -> Parent:
+    """What was put into a fork's conversation is in that of its replay, too."""
+    if step:
+        return Parent(tape_id=source.id, step=step, relation="fork", edits=list(edits), turns=turns)
+    before = source.run.parent
+    return Parent(tape_id=source.id, edits=before.edits if before else [])

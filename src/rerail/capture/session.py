@@ -226,6 +226,10 @@ class Recording:
         """Serve the command to its end; the event loop is loaded only now, beside the command."""
         if child.ends_within(AT_ONCE_SECONDS, unless=self._ears()):
             return child.wait()
+        if self._lookout is not None:
+            standing_by = self._lookout.stand_by()
+            child.disregard(standing_by)
+            self._turns.disregard(standing_by)
         import asyncio
 
         return asyncio.run(self._serve(child))

@@ -7,7 +7,7 @@ Knows no connection.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rerail.capture.recorder import Recorder
     from rerail.capture.watched import Watched
     from rerail.tape.records import SnapshotReason
+    from rerail.workspace.seen import Seen
 
 STEP_NS: Final = 400_000_000
 """Processor time of a step's snapshot at most: a run in a larger folder would feel it."""
@@ -95,6 +96,11 @@ class Workspace:
         self._slow = 0
         self._too_slow = False
         self._thread = threading.Thread(target=self._run, name="snapshots", daemon=True)
+
+    @property
+    def folders(self) -> "Sequence[Seen]":
+        """Those that are read."""
+        return self._folders.all
 
     def start(self, began: int) -> None:
         """Take the first snapshot; `began` is the file time just before the command begins."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rerail.cli.damage import tell_damage
+from rerail.cli.options import TAPE
 from rerail.cli.texts import json_text, one_line, quantity, say, styled
 from rerail.errors import RerailError
 from rerail.tape.reader import Tape
@@ -23,8 +24,8 @@ _WORDS: Final = 3
 
 
 @click.command()
-@click.argument("good", type=click.Path(path_type=Path))
-@click.argument("bad", type=click.Path(path_type=Path))
+@click.argument("good", type=TAPE)
+@click.argument("bad", type=TAPE)
 @click.option(
     "--ignore",
     "ignored",

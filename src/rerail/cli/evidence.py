@@ -1,7 +1,7 @@
 """Where the bytes of an exchange or an event are on the tape, and what its head says of them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from rerail.cli.facts import chunks_of
@@ -24,6 +24,13 @@ from rerail.tape.records import (
     ProcessOutput,
     TunnelClosed,
     WsMessage,
+)
+from rerail.tape.script_records import (
+    ScriptAnswered,
+    ScriptEnded,
+    ScriptPaused,
+    ScriptPrinted,
+    ScriptStarted,
 )
 from rerail.wire.http1 import Head, parse_head
 
@@ -109,6 +116,16 @@ def of_event(
             return Content(event.size, (), lambda: _named(tape, digest), digest=digest)
         case ProposalMade(proposal_ref=digest):
             return Content(event.size, (), lambda: _named(tape, digest), digest=digest)
+        case ScriptStarted():
+            return _of_body(tape, event.code, None)
+        case ScriptPaused():
+            return _json(tape, event.arguments)
+        case ScriptAnswered():
+            return _json(tape, event.answer)
+        case ScriptPrinted():
+            return _of_body(tape, event.text, None)
+        case ScriptEnded():
+            return _json(tape, event.output) if event.output else None
         case TunnelClosed():
             body = event.sent if sent else event.received
             return _of_body(tape, body, None) if body else None
@@ -126,6 +143,10 @@ def _of_body(tape: Tape, body: Body, head: Head | None, *, asked_at: int = 0) ->
         body.digest,
         asked_at,
     )
+
+
+def _json(tape: Tape, body: Body) -> Content:
+    return replace(_of_body(tape, body, None), media_type="application/json")
 
 
 def _named(tape: Tape, digest: bytes) -> Iterator[bytes]:

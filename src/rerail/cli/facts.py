@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from rerail.cli.plane_facts import plane_words
+from rerail.cli.script_facts import script_words
 from rerail.cli.texts import quantity, size_text
 from rerail.compare.canon import Request
 from rerail.tape.chunks import CHUNKS_MAX, Chunk, decode_chunks
@@ -102,7 +103,8 @@ def words(event: Event) -> str:
         case RunLost():
             return event.reason
         case CaptureMissing():
-            return f"{event.what}: {event.detail}" if event.detail else event.what
+            detail = ", ".join(event.files) or event.detail
+            return f"{event.what}: {detail}" if detail else event.what
         case ProcessStarted():
             failed = f", not started: {event.failed}" if event.failed else ""
             return f"p{event.process_id} {shlex.join(event.argv)}{failed}"
@@ -160,7 +162,8 @@ def _exchange_words(event: Event) -> str:
         case WsClosed():
             reason = f" {event.reason}" if event.reason else ""
             return f"r{event.exchange_id} {event.sender} closed, {event.code}{reason}"
-    return plane_words(event) or "(a kind that this version of rerail does not know)"
+    words = plane_words(event) or script_words(event)
+    return words or "(a kind that this version of rerail does not know)"
 
 
 def _body_and_end(body: Body | None, ended: BodyEnd) -> str:

@@ -18,6 +18,7 @@ from rerail.cli.facts import (
 )
 from rerail.cli.outline import Outline
 from rerail.cli.rows import Row, row_values, rows, step_text
+from rerail.cli.scripted import pause_values, print_pauses, script_lines, script_of
 from rerail.cli.texts import (
     duration,
     for_person,
@@ -32,16 +33,20 @@ from rerail.cli.texts import (
     utc,
 )
 from rerail.tape.reader import UnfinishedBody
-from rerail.tape.records import Event, RunStarted
+from rerail.tape.records import Event, Parent, RunStarted
+from rerail.tape.script_records import ScriptParked
 
 _HEADERS = ("", "step", "start", "method", "url", "outcome", "sent", "got", "chunks", "took")
 _NO_ID = {True: "(not yet)", False: "(cannot be known: some events cannot be read)"}
+_EDITS = {"hint": "a hint", "answer": "a tool's other answer", "patch": "a patch of the request"}
 _NUMBERS = (2, 6, 7, 8, 9)
 _YIELDING = (4, 5)
 
 
 def state_text(outline: Outline) -> str:
     """The tape's state in words that cannot be misread."""
+    if outline.state == "lost" and outline.script and isinstance(outline.script[-1], ScriptParked):
+        return "parked: its script waits, and goes on when somebody resumes it"
     match outline.state:
         case "finished":
             return "finished"
@@ -79,6 +84,9 @@ def print_overview(
             yielding=_YIELDING,
             failed=[row.failed for row in found],
         )
+    script = script_of(outline)
+    if script is not None:
+        print_pauses(script, outline.run.at)
     if not steps_only:
         print_children(outline.outer_children(), outline.run.at)
 
@@ -93,7 +101,15 @@ def _summary(path: str, outline: Outline) -> Iterator[tuple[str, str]]:
     if run.parent:
         step = f", step {run.parent.step}" if run.parent.step else ""
         yield "parent", f"{run.parent.relation} of {run.parent.tape_id}{step}"
-    yield "command", shlex.join(run.argv)
+        for edit in run.parent.edits:
+            yield "put in", f"from s{edit.step} on, {_EDITS[edit.kind]}: {edit.text}"
+        if run.parent.turns:
+            yield "budget", f"{quantity(run.parent.turns, 'model call')} from there on"
+    script = script_of(outline)
+    if script is not None:
+        yield from script_lines(script)
+    else:
+        yield "command", shlex.join(run.argv)
     yield "folder", run.cwd
     yield "started", utc(run.wall)
     yield "duration", _span(outline.last_at - run.at)
@@ -187,16 +203,23 @@ def print_event(run: RunStarted, event: Event) -> None:
         say("\t".join((number, when, kind, text)))
 
 
+def _parent_values(parent: Parent) -> dict[str, Any]:
+    told = msgspec.structs.asdict(parent)
+    return told | {"edits": [msgspec.structs.asdict(edit) for edit in parent.edits]}
+
+
 def overview_values(path: str, outline: Outline, *, steps_only: bool) -> dict[str, Any]:
     """The page as JSON values."""
     run, ended = outline.run, outline.ended
+    script = script_of(outline)
+    pauses = script.pauses.values() if script else ()
     return {
         "tape": path,
         "id": outline.tape_id or None,
         "state": outline.state or "unknown",
         "run_id": run.run_id,
         "task_id": run.task_id,
-        "parent": msgspec.structs.asdict(run.parent) if run.parent else None,
+        "parent": _parent_values(run.parent) if run.parent else None,
         "writer": run.writer,
         "command": run.argv,
         "cwd": run.cwd,
@@ -222,6 +245,7 @@ def overview_values(path: str, outline: Outline, *, steps_only: bool) -> dict[st
             {"exchange": half.exchange_id, "side": half.side, "size": half.size}
             for half in outline.unfinished
         ],
+        "pauses": [pause_values(pause, run.at) for pause in pauses],
         "children": [child_values(child) for child in outline.children.values()],
         "exchanges": [row_values(row) for row in rows(outline, steps_only=steps_only)],
     }

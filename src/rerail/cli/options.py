@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rerail.proxy.reach import UpstreamSettings
     from rerail.tape.records import Event
 
+TAPE: Final = click.Path(path_type=Path, readable=False)
+"""A tape's path; whoever opens it says what keeps it from being read."""
+
 COMMAND_SETTINGS: Final[dict[str, Any]] = {"allow_interspersed_args": False}
 """A verb that takes a command: what stands behind the command's name is the command's own."""
 

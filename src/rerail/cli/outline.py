@@ -30,6 +30,16 @@ from rerail.tape.records import (
     TunnelOpened,
     WorkspaceSnapshot,
 )
+from rerail.tape.script_records import (
+    ScriptAnswered,
+    ScriptCalled,
+    ScriptEnded,
+    ScriptForked,
+    ScriptParked,
+    ScriptPaused,
+    ScriptResumed,
+    ScriptStarted,
+)
 
 _FRAMES_MISSED: Final = 16
 """Stretches of events that cannot be read, one after the other, after which none are looked for."""
@@ -62,6 +72,7 @@ class Outline:
     tunnels: list[tuple[TunnelOpened, TunnelClosed | None]] = field(default_factory=list)
     snapshots: list[WorkspaceSnapshot] = field(default_factory=list)
     unfinished: list[UnfinishedBody] = field(default_factory=list)
+    script: list[Event] = field(default_factory=list)
     drawn: int = 0
     damage: list[RerailError] = field(default_factory=list)
 
@@ -170,6 +181,10 @@ def _take(outline: Outline, event: Event) -> None:
     match event:
         case RunLost():
             outline.lost = event
+        case ScriptStarted() | ScriptForked() | ScriptPaused() | ScriptCalled():
+            outline.script.append(event)
+        case ScriptAnswered() | ScriptParked() | ScriptResumed() | ScriptEnded():
+            outline.script.append(event)
         case ProbeLog():
             outline.drawn += event.drawn
         case CaptureMissing():

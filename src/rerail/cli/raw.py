@@ -25,6 +25,13 @@ from rerail.tape.records import (
     TunnelClosed,
     WsMessage,
 )
+from rerail.tape.script_records import (
+    ScriptAnswered,
+    ScriptEnded,
+    ScriptPaused,
+    ScriptPrinted,
+    ScriptStarted,
+)
 
 _POINTS_TO_BYTES: Final = (
     HttpRequest,
@@ -35,6 +42,11 @@ _POINTS_TO_BYTES: Final = (
     ProbeLog,
     ProcessOutput,
     McpMessage,
+    ScriptStarted,
+    ScriptPaused,
+    ScriptAnswered,
+    ScriptPrinted,
+    ScriptEnded,
 )
 
 

@@ -11,6 +11,7 @@ import click
 
 from rerail.cli.options import (
     COMMAND,
+    TAPE,
     TakesCommand,
     files_option,
     ignore_option,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=TakesCommand)
-@click.argument("tape", required=False, type=click.Path(path_type=Path))
+@click.argument("tape", required=False, type=TAPE)
 @click.option(
     "--on-divergence",
     type=click.Choice(["stop", "follow", "live"]),

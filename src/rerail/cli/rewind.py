@@ -10,6 +10,7 @@ import click
 from rerail.cli.held import despite_option, went_on
 from rerail.cli.options import (
     COMMAND,
+    TAPE,
     TakesCommand,
     check_options,
     files_option,
@@ -23,12 +24,15 @@ from rerail.cli.options import (
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rerail.playback.place import Files
     from rerail.rewind.report import RewindReport
+    from rerail.tape.records import Edit, EditKind
 
 
 @click.command(cls=TakesCommand)
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=TAPE)
 @click.option(
     "--to",
     "to",
@@ -38,6 +42,18 @@ if TYPE_CHECKING:
     "fewest errors.",
 )
 @click.option("--hint", metavar="TEXT|@FILE", help="What the model is told besides, as the user.")
+@click.option(
+    "--answer",
+    metavar="JSON|@FILE",
+    help='What a tool is to have answered, by its name: \'{"lookup": "CUST-4471"}\'.',
+)
+@click.option(
+    "--edit-request",
+    "patch",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A JSON patch (RFC 6902) of the request to the model.",
+)
 @click.option(
     "--turns",
     metavar="N",
@@ -81,6 +97,8 @@ def rewind(
     tape: Path,
     to: str,
     hint: str | None,
+    answer: str | None,
+    patch: Path | None,
     turns: int | None,
     forks: int,
     allowed: tuple[str, ...],
@@ -125,7 +143,12 @@ def rewind(
         files=files,
         trusted=trusted,
     )
-    may_pass, said = [Allowed.parse(text) for text in allowed], _hint(hint)
+    may_pass = [Allowed.parse(text) for text in allowed]
+    texts: Mapping[EditKind, str] = {
+        "hint": _text(hint, "hint"),
+        "answer": _text(answer, "answer"),
+        "patch": _patch(patch),
+    }
     with Tape.open(tape) as opened:
         run = opened.run
         met = went_on(environment, run_id=run.run_id, task_id=run.task_id, despite=despite)
@@ -142,7 +165,7 @@ def rewind(
             why=chosen.why,
             replay=way_there,
             output=output or _beside(tape, chosen.step, overwrite=force),
-            hint=said,
+            edits=_edits(chosen.step, texts),
             turns=turns,
             allowed=may_pass,
             overwrite=force,
@@ -156,8 +179,8 @@ def rewind(
     return 0 if report.ended_well else 1
 
 
-def _hint(text: str | None) -> str:
-    """The hint, or what stands in the file behind `@`."""
+def _text(text: str | None, what: str) -> str:
+    """What was given, or what stands in the file behind `@`."""
     if text is None or not text.startswith("@"):
         return text or ""
     try:
@@ -165,9 +188,24 @@ def _hint(text: str | None) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageProblem(
-            f"cannot read the hint in {text[1:]}: {reason}",
-            hint="write --hint TEXT, or --hint @FILE with a file of text",
+            f"cannot read the {what} in {text[1:]}: {reason}",
+            hint=f"write --{what} TEXT, or --{what} @FILE with a file of text",
         ) from error
+
+
+def _patch(file: Path | None) -> str:
+    return _text(f"@{file}", "patch") if file is not None else ""
+
+
+def _edits(step: int, texts: "Mapping[EditKind, str]") -> "list[Edit]":
+    """What is to be changed, checked: a hint stands after what else is changed."""
+    from rerail.rewind.edits import Edits
+    from rerail.tape.records import Edit
+
+    order: tuple[EditKind, ...] = ("answer", "patch", "hint")
+    edits = [Edit(step=step, kind=kind, text=texts[kind]) for kind in order if texts[kind]]
+    Edits.of(edits)
+    return edits
 
 
 def _beside(tape: Path, step: int, *, overwrite: bool) -> Path:

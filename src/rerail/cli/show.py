@@ -13,6 +13,7 @@ from rerail.cli.files import Asked, show_files
 from rerail.cli.follow import follow as follow_tape
 from rerail.cli.listing import overview_values, print_event, print_overview
 from rerail.cli.numbers import Number, check_event, child_of, exchanges_of, read_number
+from rerail.cli.options import TAPE
 from rerail.cli.outline import Outline, read_outline, readable_events
 from rerail.cli.texts import json_array, json_line, json_text, say
 from rerail.cli.whole import Page
@@ -24,7 +25,7 @@ from rerail.tape.records import Event
 
 
 @click.command()
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=TAPE)
 @click.argument("number", required=False)
 @click.option("--steps", is_flag=True, help="Only model calls, by their step (s1, s2 …).")
 @click.option("--events", is_flag=True, help="Every event, one line each.")

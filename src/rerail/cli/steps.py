@@ -9,7 +9,7 @@ import click
 from rerail.cli.conversation import print_part, print_turn, read_turns, turn_values
 from rerail.cli.damage import tell_damage
 from rerail.cli.numbers import Number, exchanges_of, read_number
-from rerail.cli.options import check_options, trust_option
+from rerail.cli.options import TAPE, check_options, trust_option
 from rerail.cli.outline import Outline, read_outline
 from rerail.cli.scores import (
     Asked,
@@ -20,8 +20,9 @@ from rerail.cli.scores import (
     print_scores,
     score_values,
 )
+from rerail.cli.scripted import ScriptShown, Told, script_of
 from rerail.cli.texts import json_text, say
-from rerail.errors import UsageProblem
+from rerail.errors import NotOnTape, UsageProblem
 from rerail.rewind.moments import END, Moments
 from rerail.rewind.scores import Scores, score_tape
 from rerail.tape.reader import Tape
@@ -29,7 +30,7 @@ from rerail.workspace.kept import Kept
 
 
 @click.command()
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=TAPE)
 @click.argument("step", required=False)
 @check_options
 @trust_option
@@ -46,7 +47,8 @@ def steps(
     """Show the conversation of TAPE: what each model call was newly told, and what it answered.
 
     One line a message; with STEP (4 or s4) that one alone, every text whole. This is a reading of
-    the recorded bodies; `rerail show TAPE s4` shows them as they are. With --check, one line a
+    the recorded bodies; `rerail show TAPE s4` shows them as they are. The steps of a durable script
+    are its pauses. With --check, one line a
     step: time, tokens, tools called, files changed, and the score that COMMAND gives its files.
     """
     wanted = _step(step) if step is not None else None
@@ -54,6 +56,9 @@ def steps(
     asked.parsed()
     with Tape.open(tape) as opened:
         outline = read_outline(opened)
+        script = script_of(outline)
+        if script is not None and not outline.steps:
+            return _script(opened, outline, script, wanted, as_json=as_json)
         if wanted is not None:
             exchanges_of(outline, wanted)
         page = _Page(opened, outline, wanted, asked)
@@ -62,6 +67,22 @@ def steps(
         else:
             page.print()
         return tell_damage(opened, [*outline.damage, *page.moments.damage])
+
+
+def _script(
+    tape: Tape, outline: Outline, script: ScriptShown, wanted: Number | None, *, as_json: bool
+) -> int:
+    """The steps of a durable script are its pauses."""
+    only = wanted.value if wanted else None
+    if only is not None and only not in script.pauses:
+        numbers = f"1 to {max(script.pauses)}" if script.pauses else "none"
+        raise NotOnTape(f"there is no pause {only} on this tape", hint=f"it has {numbers}")
+    told = Told(tape, script, outline.damage)
+    if as_json:
+        say(json_text({"pauses": told.values(outline.run.at, only)}))
+    else:
+        told.print(outline.run.at, only)
+    return tell_damage(tape, outline.damage)
 
 
 class _Page:

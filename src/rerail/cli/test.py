@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerail.cli.options import COMMAND, TakesCommand
+from rerail.cli.options import COMMAND, TAPE, TakesCommand
 from rerail.cli.texts import json_text, one_line, say
 from rerail.errors import NotOnTape, UsageProblem
 from rerail.tape.reader import Tape
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=TakesCommand)
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=TAPE)
 @click.option(
     "-o",
     "--output",

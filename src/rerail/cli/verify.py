@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from rerail.cli.options import TAPE
 from rerail.cli.texts import block, json_text, say, styled
 from rerail.tape.reader import Tape
 from rerail.tape.repair import Repaired, repair
@@ -12,7 +13,7 @@ from rerail.tape.verification import Verification
 
 
 @click.command()
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=TAPE)
 @click.option(
     "--repair",
     "repaired",

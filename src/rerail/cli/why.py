@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from rerail.cli.damage import tell_damage
+from rerail.cli.options import TAPE
 from rerail.cli.texts import duration, json_text, one_line, quantity, say, styled
 from rerail.errors import RerailError, UsageProblem
 from rerail.tape.reader import Tape
@@ -31,7 +32,7 @@ _MEANS: Final = {
 
 
 @click.command()
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=TAPE)
 @click.argument("value")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, every place.")
 def why(tape: Path, value: str, as_json: bool) -> int:

@@ -71,9 +71,13 @@ class Child:
             self._ending = Ending(code) if code >= 0 else Ending(128 - code, -code)
         return self._ending
 
+    def disregard(self, pid: int) -> None:
+        """This child of ours is not the command's."""
+        self._strangers |= {pid}
+
     def descendants(self) -> list[tuple[int, list[str]]]:
         """What the command left behind and still runs, as (pid, arguments)."""
-        if is_childless():
+        if is_childless(but=self._strangers):
             return []  # Every line of descent begins with a child of ours. This is the quick way.
         found = [pid for pid in descendants_of(os.getpid()) if pid not in self._strangers]
         # One without arguments is on its way out: it has given its memory back already.

@@ -1,7 +1,7 @@
 """Who descends from this process, read from /proc. Knows nothing of why one asks."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -28,9 +28,12 @@ def own_children() -> list[int]:
     return found
 
 
-def is_childless() -> bool:
-    """Whether the kernel's own list says that we have no child; False where it keeps none."""
-    return any((PROC / "self" / "task").glob("*/children")) and not own_children()
+def is_childless(*, but: Container[int] = ()) -> bool:
+    """Whether the kernel's own list says that we have no child but these; False where it keeps
+    none.
+    """
+    lists = any((PROC / "self" / "task").glob("*/children"))
+    return lists and all(pid in but for pid in own_children())
 
 
 def family_of(pid: int) -> list[int]:

@@ -107,9 +107,17 @@ class RunFolder:
         """Where the recorder's unix socket for probes is, once somebody listens there."""
         return self.path / CHANNEL
 
-    def turn_begins(self, process_id: int) -> None:
-        """A model call came from this process, or from nobody known (0)."""
-        turns = self._turns[process_id] = self._turns.get(process_id, 0) + 1
+    def turn_of(self, process_id: int) -> int:
+        """Which turn a process is told that it is."""
+        return self._turns.get(process_id, 0)
+
+    def turn_begins(self, process_id: int, turn: int | None = None) -> None:
+        """A model call came from this process, or from nobody known (0).
+
+        `turn` is what the process is told from now on; the next one, where it is not given.
+        """
+        turns = self.turn_of(process_id) + 1 if turn is None else turn
+        self._turns[process_id] = turns
         if process_id < SLOTS:
             place = HEAD_SIZE + 8 * process_id
             self._shown[place : place + 8] = turns.to_bytes(8, "little")
@@ -124,6 +132,12 @@ class RunFolder:
         fields = (page.turn, page.wall_base, page.mono_base, page.wall_limit, page.flags)
         _PAGE.pack_into(shown, 0, PAGE_VERSION, self._count - 1, *fields)
         shown[8:16] = self._count.to_bytes(8, "little")
+
+    def first_line(self, process_id: int) -> bytes:
+        """How a process's log begins; empty where it wrote none."""
+        with suppress(OSError), (self.path / "p" / f"{process_id}.log").open("rb") as log:
+            return log.readline()
+        return b""
 
     def give_back(self, logs: Mapping[str, bytes]) -> None:
         """Before a replay: the recorded log of each process, by its key and number there."""

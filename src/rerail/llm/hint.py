@@ -60,7 +60,7 @@ def with_hint(body: bytes, hint: str, place: Place) -> tuple[bytes, Place]:
     moved = len(history) < place.after
     after = form.first(history) if moved else place.after
     document[form.field] = form.put(history, after, hint)
-    return _encoded(document), Place(place.api, form.field, after, moved or place.moved)
+    return encoded(document), Place(place.api, form.field, after, moved or place.moved)
 
 
 # The forms.
@@ -145,7 +145,8 @@ def _document(body: bytes) -> Document:
     return document
 
 
-def _encoded(document: Document) -> bytes:
+def encoded(document: Document) -> bytes:
+    """A changed request, as short as JSON is written."""
     try:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # Half a surrogate pair: JSON can write it only as an escape.

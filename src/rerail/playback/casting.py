@@ -16,6 +16,7 @@ from rerail.playback.script import Script
 from rerail.tape.chunks import decode_chunks
 from rerail.tape.reader import Tape
 from rerail.tape.records import (
+    CaptureMissing,
     Event,
     McpMessage,
     ProcessEnded,
@@ -68,6 +69,7 @@ class RecordedChild:
     messages: list[McpMessage] = field(default_factory=list)
     ended: ProcessEnded | None = None
     talked: bool = False
+    wrote: list[str] = field(default_factory=list)
 
     @property
     def number(self) -> int:
@@ -87,6 +89,9 @@ class RecordedChild:
         """Why it has to run in any replay, or nothing."""
         if self.talked:
             return "it asked a model itself, and is answered from the tape"
+        if self.wrote:
+            more = ", …" if len(self.wrote) > 1 else ""
+            return f"it wrote {self.wrote[0]}{more}, which no snapshot holds (`record --also`)"
         kept = {output.stream for output in self.outputs}
         for stream in _OUTPUTS:
             kind = self.started.streams.get(stream)
@@ -106,6 +111,7 @@ class Cast:
         self._parents = _parents(script.tape)
         self._waiting: dict[Key, list[RecordedChild]] = {}
         self._mark_talkers(children.values(), script)
+        self._mark_writers(children)
         for child in children.values():
             if not child.started.failed:
                 inside = next((n for n in self._line(child.number)[1:] if n in children), 0)
@@ -200,6 +206,14 @@ class Cast:
         numbers = {number for talker in talking for number in self._line(talker)}
         for child in children:
             child.talked = child.number in numbers
+
+    def _mark_writers(self, children: dict[int, RecordedChild]) -> None:
+        """A child that wrote where no snapshot looks, or whose own child did."""
+        for event in self._tape.events():
+            if isinstance(event, CaptureMissing):
+                for number in self._line(event.process_id):
+                    if number in children:
+                        children[number].wrote += event.files
 
     def moment(self, child: RecordedChild, at: int) -> Moment:
         """How far things had come for a child at that time."""

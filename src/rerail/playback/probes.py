@@ -15,7 +15,7 @@ from rerail.errors import NotOnTape, TapeAltered
 from rerail.launch.run_folder import REAL_CLOCK, ProbeSettings, RunFolder
 from rerail.llm.calls import is_turn, model_call
 from rerail.playback.script import Script
-from rerail.probe.log import jobs_in, read_hello, read_missing
+from rerail.probe.log import jobs_in, read_hello, read_missing, turn_line, turns_in
 from rerail.tape.reader import Tape
 from rerail.tape.records import ProbeLog
 
@@ -30,6 +30,9 @@ class Playhead:
         self.moved: Callable[[], None] = lambda: None
         self._ends = script.reply_ends()
         self._calls = script.model_requests()
+        self._turns: dict[str, list[int]] = {}
+        self._recorded: dict[int, list[int]] = {}
+        self._told: dict[int, list[int]] = {}
 
     @classmethod
     def of(cls, script: Script, *, log: bool, path: Path | None = None) -> Self | None:
@@ -52,6 +55,7 @@ class Playhead:
         folder = RunFolder.make(settings, path=path)
         folder.give_back(logs)
         playhead = cls(script, folder)
+        playhead._turns = {name: turns_in(log) for name, log in logs.items()}
         playhead._set_time(tape.run.wall, 0)
         return playhead
 
@@ -60,7 +64,7 @@ class Playhead:
         if request.method != "POST":
             return
         if model_call("POST", request.host.lower(), request.target, request.headers):
-            self.folder.turn_begins(request.process_id)
+            self._begin(request.process_id)
             self.moved()
 
     def listener(self, request: Request) -> Callable[[bytes], None]:
@@ -69,9 +73,21 @@ class Playhead:
 
         def hear(message: bytes) -> None:
             if call is not None and is_turn(call.api, message):
-                self.folder.turn_begins(request.process_id)
+                self._begin(request.process_id)
 
         return hear
+
+    def _begin(self, process_id: int) -> None:
+        """The turn of a process is what it was after as many calls in the recording."""
+        recorded = self._recorded.get(process_id)
+        if recorded is None:
+            hello = read_hello(self.folder.first_line(process_id))
+            recorded = self._turns.get(hello.name, []) if hello else []
+            self._recorded[process_id] = recorded
+        told = self._told.setdefault(process_id, [])
+        known = recorded[len(told)] if len(told) < len(recorded) else None
+        self.folder.turn_begins(process_id, known)
+        told.append(self.folder.turn_of(process_id))
 
     def serving(self, exchange_id: int) -> None:
         """A recorded reply is about to be sent: it is as late as when that reply had come."""
@@ -89,7 +105,8 @@ class Playhead:
         """What probes say they could not do; `keep` is given all that they wrote."""
         for number, lines in self.folder.news():
             if keep is not None:
-                keep(number, lines)
+                turns = map(turn_line, self._told.pop(number, ()))
+                keep(number, b"".join([lines, *turns]))
             for line in lines.splitlines():
                 if (missing := read_missing(line)) is not None:
                     what, detail = missing

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from rerail.clock import RunClock
-from rerail.errors import RerailError
+from rerail.errors import NotOnTape, RerailError
 from rerail.launch.child import Child, Ending, start
 from rerail.launch.environment import child_environment, kept_bundle
 from rerail.launch.facts import machine_facts
@@ -127,6 +127,9 @@ def replay(
 
     `record` begins a tape of the replay itself, once it is known that it may start.
     """
+    if not settings.command and not tape.run.argv:
+        hint = "name one after `--`; a durable script is resumed or forked instead"
+        raise NotOnTape(f"there is no command on {tape.path} to run again", hint=hint)
     known = settings.trusted or is_known(tape.run, settings.environment)
     if not known:
         leave_nothing_to(tape.run, settings.command, settings.changed)

@@ -13,11 +13,12 @@ from rerail.compare.body import READ_LIMIT
 from rerail.compare.canon import Request
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.llm.calls import model_call
-from rerail.playback.answers import Answer, GoLive, Served
+from rerail.playback.answers import Answer, GoLive, Refused, Served
 from rerail.playback.dialogue import Dialogue
 from rerail.playback.heads import Asked, AskedHeads
 from rerail.playback.hold import Hold
 from rerail.playback.onward import CannotGoOn
+from rerail.playback.order import Order
 from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
 from rerail.playback.player import Player
@@ -68,6 +69,7 @@ class Stage:
         self.playhead = playhead
         self.hold = hold
         self.heads = AskedHeads(redactor)
+        self.order = Order(player.script, player.ledger)
         self.pace = pace
         self.tap = tap
         self.live = live
@@ -198,6 +200,8 @@ class PlayedSession:
 
     def _finish(self, ended: BodyEnd, reason: str) -> None:
         self._over = True
+        if self._served is not None:
+            self._stage.order.happened(self._served.plan.exchange_id, "head", "end")
         if self._heard is not None:
             self._heard.finish(ended, reason)
 
@@ -240,6 +244,12 @@ class PlayedSession:
     # Its answer is sent.
 
     def _answer(self, arriving: "_Arriving", answer: Answer) -> None:
+        if isinstance(answer, Served):
+            self._stage.order.happened(answer.plan.exchange_id, "request")
+        elif isinstance(answer, GoLive):
+            self._stage.order.went_live()
+        elif isinstance(answer, Refused) and answer.divergence and answer.divergence.nearest:
+            self._stage.order.missed(answer.divergence.nearest.exchange)
         self._queue.append((arriving, answer))
         self._pump()
 
@@ -259,7 +269,11 @@ class PlayedSession:
             if piece is None:
                 self._end()
                 continue
-            if self._timer.holds(piece.at, self._go_on):
+            assert self._served is not None
+            exchange = self._served.plan.exchange_id
+            if self._stage.order.holds(exchange, piece.at, self._pump) or self._timer.holds(
+                piece.at, self._go_on
+            ):
                 self._held = piece
                 return
             self._held = None
@@ -274,8 +288,10 @@ class PlayedSession:
         self._pump()
 
     def _say(self, piece: Piece) -> None:
-        self._begun = True
         self._wire.write(piece.data)
+        if not self._begun and self._served is not None:
+            self._stage.order.happened(self._served.plan.exchange_id, "head")
+        self._begun = True
 
     def _break_off(self, error: TapeAltered | NotOnTape) -> None:
         """The tape does not hold what was recorded: nothing else is passed off as the reply."""
@@ -369,6 +385,7 @@ class PlayedSession:
         served, self._served, self._pieces = self._served, None, None
         assert served is not None
         plan = served.plan
+        self._stage.order.happened(plan.exchange_id, "end")
         if plan.ended == "reset":
             self._finish("reset", "the recorded reply ended with a reset")
             self._wire.reset()

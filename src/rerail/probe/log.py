@@ -1,7 +1,8 @@
 """The log that a probe writes: one record a line, tab separated. Pure; imports nothing of rerail.
 
 `hello` says who writes; `s` names a call site, `t` is a time and `r` entropy handed out there,
-`missing` something that passed by. Unknown kinds are kept.
+`missing` something that passed by, `wrote` a path that was opened for writing. The recorder adds a
+`k` for each model call of the process: which turn it was from there on. Unknown kinds are kept.
 """
 
 import re
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 _MANY: Final = 10**9
 _KEY: Final = re.compile(r"[0-9a-f]{16}")
+_TURN: Final = re.compile(rb"^k\t([0-9]{1,9})$", re.MULTILINE)
 _JOB: Final = re.compile(rb"@[0-9a-f]{16}")
 
 
@@ -61,6 +63,27 @@ def read_missing(line: bytes) -> tuple[str, str] | None:
         return None
     what, _, detail = rest.decode("utf-8", "replace").partition("\t")
     return what, detail
+
+
+def read_wrote(line: bytes) -> str | None:
+    """The path that was written, where a line says so."""
+    kind, _, rest = line.partition(b"\t")
+    if kind != b"wrote":
+        return None
+    try:
+        return msgspec.json.decode(rest, type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def turn_line(turn: int) -> bytes:
+    """The line that says which turn a model call began, or fell into."""
+    return b"k\t%d\n" % turn
+
+
+def turns_in(log: bytes) -> list[int]:
+    """The turn after each model call of a process; empty where the log does not say."""
+    return [int(turn) for turn in _TURN.findall(log)]
 
 
 def jobs_in(log: bytes, process: bytes) -> dict[str, bytes]:

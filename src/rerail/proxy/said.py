@@ -31,7 +31,8 @@ class Started(Struct, frozen=True, tag_field="do", tag="start"):
     the stand-in of a replay reads from, `ready` where it says that it is there. `inside` is the
     child that the one who starts it is part of. `plays`: the probe itself hears what passes, and
     plays a plan in a replay; `told` is what it was told at once, `told_all` that no more will come,
-    `waits` that nothing else is done until it has ended.
+    `waits` that nothing else is done until it has ended. `named` is how things stand at the paths
+    that its words may name.
     """
 
     child: int
@@ -47,6 +48,7 @@ class Started(Struct, frozen=True, tag_field="do", tag="start"):
     told: bytes = b""
     told_all: bool = False
     waits: bool = False
+    named: dict[str, str] = {}
 
 
 class Runs(Struct, frozen=True, tag_field="do", tag="pid"):

@@ -20,7 +20,7 @@ from rerail.redact.urls import UrlCleaner
 from rerail.tape import plane_records as planes
 from rerail.tape import records, script_records
 from rerail.tape.clean import CleanBytes, CleanRecord
-from rerail.tape.records import Body, Event, NotCaptured
+from rerail.tape.records import Body, Event, NotCaptured, Parent
 
 __all__ = ["Redactor", "secrets_in"]
 
@@ -127,6 +127,11 @@ class Redactor:
     def _not_captured(self, left: list[NotCaptured]) -> list[NotCaptured]:
         return [NotCaptured(path=self.text(item.path), why=self.text(item.why)) for item in left]
 
+    def _parent(self, parent: Parent) -> Parent:
+        """What a person had put in may hold a secret like any text."""
+        edits = [replace(edit, text=self.text(edit.text)) for edit in parent.edits]
+        return replace(parent, edits=edits) if edits != parent.edits else parent
+
     def _framing(self, body: Body) -> Body:
         """A body's trailers and chunk extensions; its content is elsewhere, by digest."""
         if not body.trailers and not body.chunk_lines:
@@ -177,10 +182,19 @@ _TEXT, _TEXTS, _LINES, _HEAD, _ARGUMENTS, _BODY = (
 
 # `environment` is not here: those variables were named by the user to be kept, and are set again.
 _FIELDS: Final = _table(
-    (records.RunStarted, {"argv": _ARGUMENTS, "cwd": _TEXT, "capture": _TEXTS, "facts": _TEXTS}),
+    (
+        records.RunStarted,
+        {
+            "argv": _ARGUMENTS,
+            "cwd": _TEXT,
+            "capture": _TEXTS,
+            "facts": _TEXTS,
+            "parent": Redactor._parent,
+        },
+    ),
     (records.RunEnded, {"reason": _TEXT}),
     (records.RunLost, {"reason": _TEXT}),
-    (records.CaptureMissing, {"what": _TEXT, "detail": _TEXT}),
+    (records.CaptureMissing, {"what": _TEXT, "detail": _TEXT, "files": Redactor._lines}),
     (records.ProcessStarted, {"argv": _ARGUMENTS, "cwd": _TEXT, "failed": _TEXT}),
     (records.ProcessOutput, {"body": _BODY}),
     (records.ConnectionFailed, {"host": _TEXT, "reason": _TEXT, "error": _TEXT}),

@@ -1,4 +1,4 @@
-"""What a rewind decides: live from one step on, a hint in each request, a budget of turns. Pure.
+"""What a rewind decides: live from one step on, requests edited, a budget of turns. Pure.
 
 Up to the step everything comes from the tape. From there only model calls go on live, and what the
 person allowed by name; all else is answered from the tape or refused, because a run gone astray
@@ -7,16 +7,13 @@ must not write to the world a second time.
 
 import re
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
 from rerail.compare.canon import Request
 from rerail.errors import UsageProblem
 from rerail.llm.calls import ModelCall
-from rerail.llm.hint import NoPlaceForHint, Place, place_in, with_hint
-from rerail.llm.meaning import prompt_of
-from rerail.llm.view import Prompt
 from rerail.playback.onward import CannotGoOn, Edited
+from rerail.rewind.edits import Edits, NotEditable
 from rerail.rewind.request import NotReadable, with_body
 
 _PATTERN: Final = re.compile(r"([A-Z*]+) ([^/\s]+)(/\S*)?")
@@ -52,32 +49,6 @@ class Allowed:
 
 
 @dataclass(slots=True)
-class Hinting:
-    """A hint on its way through the run: where it stands in the conversation it was given to."""
-
-    hint: str
-    place: Place | None = None
-    lane: tuple[str, tuple[str, ...]] | None = None
-
-    def put(self, api: str, body: bytes) -> bytes:
-        """The body with the hint, where it is a request of the conversation that has it.
-
-        Raises:
-            NoPlaceForHint: The first request has none.
-        """
-        prompt = prompt_of(api, body)
-        if prompt is None:
-            raise NoPlaceForHint("the request cannot be read as its API says")
-        if self.place is None:
-            self.place, self.lane = place_in(api, body), _lane(prompt)
-        elif self.place.api != api or self.lane != _lane(prompt) or prompt.continues:
-            # Another conversation, such as a title's; or the provider has kept the hint itself.
-            return body
-        changed, self.place = with_hint(body, self.hint, self.place)
-        return changed
-
-
-@dataclass(slots=True)
 class Onward:
     """The decisions of one rewind, as `rerail.playback.onward.Onward` asks for them.
 
@@ -86,7 +57,7 @@ class Onward:
     """
 
     step: int
-    hinting: Hinting | None = None
+    edits: Edits = field(default_factory=Edits)
     turns: int | None = None
     allowed: tuple[Allowed, ...] = ()
     taken: set[int] = field(default_factory=set)
@@ -113,15 +84,17 @@ class Onward:
         return self.begun and any(allowed.covers(request) for allowed in self.allowed)
 
     def edit(self, call: ModelCall, raw: bytes) -> Edited | None:
-        if self.hinting is None:
+        if not self.edits.all:
             return None
+        why = ""
+
+        def change(body: bytes) -> bytes:
+            nonlocal why
+            changed, why = self.edits.change(call.api, body, self.step)
+            return changed
+
         try:
-            sent, body = with_body(raw, partial(self.hinting.put, call.api))
-        except (NoPlaceForHint, NotReadable) as error:
-            raise CannotGoOn(f"the hint has no place: {error}", code="no_place_for_hint") from error
-        return Edited(sent, body, "a hint was put in")
-
-
-def _lane(prompt: Prompt) -> tuple[str, tuple[str, ...]]:
-    """What tells one conversation of an agent from another: the model it asks, and its tools."""
-    return prompt.model, prompt.tools
+            sent, body = with_body(raw, change)
+        except (NotEditable, NotReadable) as error:
+            raise CannotGoOn(str(error), code="cannot_be_edited") from error
+        return Edited(sent, body, why) if why else None

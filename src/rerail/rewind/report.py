@@ -43,6 +43,14 @@ class HintPlace(Struct, frozen=True, kw_only=True):
     ] = False
 
 
+class EditMade(Struct, frozen=True, kw_only=True):
+    """What was changed in each request of the conversation, from a step on."""
+
+    step: Annotated[int, _says("an earlier one than the report's: by a rewind before this one")]
+    kind: str
+    text: str
+
+
 class FilesAtStep(Struct, frozen=True, kw_only=True):
     """The files with which the run came to the step, against those that were recorded there."""
 
@@ -73,7 +81,7 @@ class RewindReport(Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     rerail: str
     step: int
-    hint: str = ""
+    edits: list[EditMade] = []
     turns: Annotated[int | None, _says("the budget of further turns; null: none")] = None
     fork: Fork
     reached: Annotated[bool, _says("the run followed its recording to the step and went live")]
@@ -97,18 +105,17 @@ def make_report(
     kept: Kept,
     taken: list[Turn],
     *,
-    hint: str,
     files: FilesAtStep | None = None,
     check: Checked | None = None,
     chosen: str = "",
 ) -> RewindReport:
     """Put a report together; `taken` are the turns of the fork's tape that went live."""
-    place = onward.hinting.place if onward.hinting else None
+    place = onward.edits.hint_place
     usages = [turn.completion.usage for turn in taken if turn.completion]
     return RewindReport(
         rerail=replay.rerail,
         step=onward.step,
-        hint=hint,
+        edits=[EditMade(step=e.step, kind=e.kind, text=e.text) for e in onward.edits.records],
         turns=onward.turns,
         fork=Fork(path=str(kept.tape), id=kept.tape_id, run_id=kept.run_id),
         reached=onward.begun,
@@ -159,6 +166,7 @@ def lines(report: RewindReport) -> Iterator[str]:
         place = report.hint_place
         moved = ", first since the agent cut its history" if place.moved else ""
         yield f"  the hint stands after {_count(place.after, 'entry')} of `{place.field}`{moved}"
+    yield from (f"  {line}" for line in _edit_lines(report))
     if report.check is not None:
         before, after = _errors(report.check.errors_at_step), _errors(report.check.errors_at_end)
         yield f"  check: {before} at s{report.step}, {after} at the end"
@@ -180,6 +188,17 @@ def _tokens(live: Live) -> str:
     if live.input_tokens is None and live.output_tokens is None:
         return ""
     return f", {live.input_tokens or 0:,} tokens in, {live.output_tokens or 0:,} out"
+
+
+def _edit_lines(report: RewindReport) -> Iterator[str]:
+    own = [edit.kind for edit in report.edits if edit.step == report.step]
+    for kind, line in (("answer", "a tool's answer was changed"), ("patch", "edited by a patch")):
+        if kind in own:
+            yield f"each request: {line}"
+    earlier = [edit for edit in report.edits if edit.step < report.step]
+    if earlier:
+        steps = ", ".join(f"s{step}" for step in sorted({edit.step for edit in earlier}))
+        yield f"still in place: {_count(len(earlier), 'edit')} of rewinds to {steps}"
 
 
 def _errors(number: int | None) -> str:

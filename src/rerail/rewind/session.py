@@ -11,13 +11,16 @@ from rerail.llm.bodies import read_bodies
 from rerail.llm.numbered import model_calls
 from rerail.llm.turns import Bodies, Turn, turns
 from rerail.playback.session import ReplaySettings, replay
+from rerail.rewind.edits import Edits
 from rerail.rewind.files import files_at
 from rerail.rewind.moments import END, Moments
-from rerail.rewind.onward import Allowed, Hinting, Onward
+from rerail.rewind.onward import Allowed, Onward
+from rerail.rewind.plan import planned
 from rerail.rewind.report import Checked, RewindReport, make_report
 from rerail.rewind.scores import Check, Checking, score_tape
 from rerail.tape.exchange import Exchange, exchanges
 from rerail.tape.reader import Tape
+from rerail.tape.records import Edit
 from rerail.workspace.kept import Kept
 
 
@@ -27,14 +30,15 @@ class RewindSettings:
 
     `step` is the first model call that is asked anew, `why` the rule that chose it. `replay` is the
     way there; its `live` is the way out. `output` is the fork's tape. `check` scores the files at
-    the step and at the end. `went_on` are the holds that a person goes past.
+    the step and at the end. `edits` are what is changed in each request from there on, `went_on`
+    the holds that a person goes past.
     """
 
     step: int
     replay: ReplaySettings
     output: Path
     why: str = ""
-    hint: str = ""
+    edits: Sequence[Edit] = ()
     turns: int | None = None
     allowed: Sequence[Allowed] = field(default_factory=tuple)
     overwrite: bool = False
@@ -46,9 +50,10 @@ class RewindSettings:
 def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
     """Go back to a step (`rerail.rewind.choice` names one) and on from there."""
     before = _before(tape, settings)
-    hinting = Hinting(settings.hint) if settings.hint else None
-    onward = Onward(settings.step, hinting, settings.turns, tuple(settings.allowed))
-    recording = _Recording(tape, settings)
+    same_agent = not settings.replay.command
+    edits = planned(tape, settings.step, settings.edits, same_agent=same_agent)
+    onward = Onward(settings.step, edits, settings.turns, tuple(settings.allowed))
+    recording = _Recording(tape, settings, edits)
     done = replay(tape, replace(settings.replay, onward=onward), record=recording.begin)
     kept = recording.begun.kept
     assert kept is not None
@@ -59,7 +64,6 @@ def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
             onward,
             kept,
             found.taken() if found else [],
-            hint=settings.hint,
             chosen=settings.why,
             files=files_at(onward.step, Moments.on(tape), found.moments) if found else None,
             check=_checked(found, settings, before) if found else None,
@@ -116,9 +120,10 @@ class _Found:
 class _Recording:
     """The fork's tape, begun once it is known that the run may start."""
 
-    def __init__(self, source: Tape, settings: RewindSettings) -> None:
+    def __init__(self, source: Tape, settings: RewindSettings, edits: Edits) -> None:
         self._source = source
         self._settings = settings
+        self._edits = edits.records
         self.begun: ReplayRecording
 
     def begin(self) -> ReplayRecording:
@@ -129,6 +134,8 @@ class _Recording:
             environment,
             overwrite=self._settings.overwrite,
             step=self._settings.step,
+            edits=self._edits,
+            turns=self._settings.turns or 0,
             went_on=self._settings.went_on,
         )
         return self.begun

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from rerail.sandbox import seccomp
 from rerail.sandbox.bpf import ALLOW, ARCHITECTURE, ASK, NUMBER, Program, argument
 from rerail.sandbox.machine import X32_CALLS, Architecture, here
-from rerail.sandbox.staying import answer_all, stay_behind
+from rerail.sandbox.staying import answer_all, stand_by, stay_behind
 
 if TYPE_CHECKING:
     from rerail.sandbox.passing import Looking, Passed
@@ -47,6 +47,8 @@ class Lookout:
         self._run = run
         self._tell = tell
         self._asks = -1
+        self._standing_by = 0
+        self._present = -1
         self._thread = threading.Thread(target=self._look, name="lookout", daemon=True)
 
     def start(self, command: Callable[[], T]) -> T:
@@ -73,16 +75,39 @@ class Lookout:
             raise failure[0]
         return outcome[0]
 
+    def stand_by(self) -> int:
+        """Have a process at hand that lets calls go on should this one be killed.
+
+        Gives its pid, 0 where there is nothing to look at.
+        """
+        if self._thread.is_alive():
+            self._standing_by, self._present = stand_by(self._asks, self._let_go_on)
+        return self._standing_by
+
     def join(self, seconds: float) -> bool:
         """Wait for the last process of the run, within a bound; whether it is gone."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
-        return not self._thread.is_alive()
+        if self._thread.is_alive():
+            return False
+        self._dismiss()
+        return True
 
     def leave(self) -> None:
         """Have calls go on when this process has ended; nobody is told of them any more."""
         self._tell = lambda passed: None
-        stay_behind(self._asks, self._look)
+        if not self._standing_by:
+            stay_behind(self._asks, self._look)
+
+    def _dismiss(self) -> None:
+        if self._standing_by:
+            os.close(self._present)
+            os.waitpid(self._standing_by, 0)
+            self._standing_by = 0
+
+    def _let_go_on(self) -> None:
+        self._tell = lambda passed: None
+        self._look()
 
     def _look(self) -> None:
         looking: list[Looking] = []

@@ -85,7 +85,6 @@ class Script:
         tools = {} if tools is None else tools
         keeping = Keeping.create(
             tape,
-            name=name,
             code=code,
             run_id=run_id,
             task_id=task_id,
@@ -205,7 +204,6 @@ class Saved:
         started, tape = recorded.started, self._tape
         keeping = Keeping.create(
             output,
-            name=started.name,
             code=recorded.code,
             run_id=run_id,
             task_id=recorded.run.task_id,

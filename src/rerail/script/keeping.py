@@ -97,7 +97,6 @@ class Keeping:
         cls,
         path: Path,
         *,
-        name: str,
         code: str,
         run_id: str = "",
         task_id: str = "",
@@ -106,7 +105,10 @@ class Keeping:
         facts: Mapping[str, str] | None = None,
         overwrite: bool = False,
     ) -> Self:
-        """Begin a tape. Raises TapeExists, TapeBusy, TapeWriteFailed."""
+        """Begin a tape. It names no command: a script has none.
+
+        Raises TapeExists, TapeBusy, TapeWriteFailed.
+        """
         run_id = run_id or f"run-{secrets.token_hex(6)}"
         writer = TapeWriter.create(path, overwrite=overwrite)
         keeping = cls(writer, run_id, code=_digest(code.encode()))
@@ -118,7 +120,7 @@ class Keeping:
                 run_id=run_id,
                 task_id=task_id or run_id,
                 writer=f"rerail {__version__}",
-                argv=[name],
+                argv=[],
                 cwd=str(Path.cwd()),
                 capture={**CAPTURE, **(capture or {})},
                 facts=dict(facts or {}),

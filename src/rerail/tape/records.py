@@ -31,15 +31,34 @@ StreamKind = Literal[
     "null",  # /dev/null
     "passed",  # another pipe, socket or terminal that the agent gave it: passes by
 ]
+EditKind = Literal["hint", "answer", "patch"]
 SnapshotReason = Literal["start", "step", "child", "end"]
 
 
+class Edit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person had changed in every live request from a step on, the agent not knowing.
+
+    `text` is the hint's, or JSON: a tool's other answers by the names of tools or calls, a patch of
+    the request (RFC 6902).
+    """
+
+    step: int
+    kind: EditKind
+    text: str
+
+
 class Parent(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a tape came from: the tape's id (`sha256:…`), and for a fork the step gone back to."""
+    """What a tape came from: the tape's id (`sha256:…`), and for a fork the step gone back to.
+
+    `edits` are those of this fork and of the forks it came from, `turns` its budget of model calls,
+    0 for none.
+    """
 
     tape_id: str
     step: int = 0
     relation: Literal["replay", "fork"] = "replay"
+    edits: list[Edit] = []
+    turns: int = 0
 
 
 class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
@@ -86,11 +105,15 @@ class RunLost(Event, frozen=True, kw_only=True, tag="run.lost"):
 
 
 class CaptureMissing(Event, frozen=True, kw_only=True, tag="capture.missing"):
-    """Something happened that could not be recorded, and what."""
+    """Something happened that could not be recorded, and what.
+
+    `files` are paths that the process changed and that no snapshot holds.
+    """
 
     what: str
     detail: str = ""
     process_id: int = 0
+    files: list[str] = []
 
 
 class ProcessStarted(Event, frozen=True, kw_only=True, tag="process.started"):

@@ -18,3 +18,10 @@ def place_of(text: str, offset: int) -> tuple[int, int]:
 def units_in(text: str) -> int:
     """How many UTF-16 units a text has."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def units_before(text: str, line: int, column: int) -> int:
+    """How many UTF-16 units stand before a column that counts characters, from 1."""
+    lines = text.removeprefix(_MARK).splitlines()
+    before = lines[line - 1][: column - 1] if 0 < line <= len(lines) else ""
+    return units_in(before) + max(0, column - 1 - len(before))

@@ -33,11 +33,13 @@ class Cheat:
 class Verdict:
     """What became of a task.
 
-    `left` are the errors in the files exactly as the agent left them, `errors` those after the
-    harness put its own back. `type_errors` and `run` are None where it did not come to that test.
+    `checker` is what counted, as `typescript 7.0.2`. `left` are the errors in the files exactly as
+    the agent left them, `errors` those after the harness put its own back. `type_errors` and `run`
+    are None where it did not come to that test.
     """
 
     task: str
+    checker: str
     left: tuple[Diagnostic, ...]
     errors: tuple[Diagnostic, ...]
     type_errors: tuple[Diagnostic, ...] | None
@@ -61,11 +63,12 @@ def judge(task: Task, files: Mapping[str, str], *, tools: Tools) -> Verdict:
     """Judge the files that an agent left. Raises `ToolFailed`, `UsageProblem` (a bad path)."""
     put_back = {path: task.start_files[path] for path in task.protected}
     judged = {**files, **put_back}
-    left = tools.typescript.cold(files).errors
+    reading = tools.typescript.cold(files)
+    checker, left = f"{reading.tool} {reading.version}", reading.errors
     errors = tools.typescript.cold(judged).errors if judged != dict(files) else left
     before = tools.typescript.inspect(task.start_files)
     after = tools.typescript.inspect(judged)
-    found = escapes(after.values())
+    found = escapes(after.values(), wrong=bool(errors))
     cheats = (
         *_changed(task, files),
         *_removed(task, judged, before, after),
@@ -73,7 +76,7 @@ def judge(task: Task, files: Mapping[str, str], *, tools: Tools) -> Verdict:
         *_escaped(escapes(tools.typescript.inspect(task.repair_files).values()), found),
     )
     type_errors, run = (None, None) if errors else _tested(task, judged, tools)
-    return Verdict(task.name, left, errors, type_errors, run, cheats, found)
+    return Verdict(task.name, checker, left, errors, type_errors, run, cheats, found)
 
 
 def _tested(
@@ -117,7 +120,7 @@ def _declared(task: Task, judged: Mapping[str, str]) -> Iterator[Cheat]:
 
 
 def _escaped(needed: Mapping[str, int], found: Mapping[str, int]) -> Iterator[Cheat]:
-    """Measured by the reference repair: at the start, what is an error counts as `any`, too."""
+    """Measured by the reference repair: it shows how many a good end needs."""
     for name, what in ESCAPES.items():
         if found[name] > needed[name]:
             yield Cheat(name, "", f"{what}: {found[name]} times, {needed[name]} are needed")

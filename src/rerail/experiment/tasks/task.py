@@ -3,11 +3,14 @@
 Knows no checker. A task is a small strict TypeScript project in which one thing has just changed.
 """
 
+import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from rerail.errors import UserError
 
@@ -40,6 +43,11 @@ class Task:
     start_files: dict[str, str]
     hidden_files: dict[str, str]
     repair_files: dict[str, str]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the whole task: two runs with the same had the same to do."""
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
 
     @property
     def prompt(self) -> str:

@@ -9,6 +9,7 @@
 "use strict";
 
 const fs = require("fs");
+const { named } = require("./written.cjs");
 
 const { closeSync, constants, existsSync, linkSync, openSync, readFileSync, readSync } = fs;
 const { unlinkSync, writeFileSync, writeSync } = fs;
@@ -95,13 +96,15 @@ class Child {
     this.kinds = kinds;
     this.told = told ? [told] : [];
     this.toldAll = toldAll;
+    const folder = cwd === undefined || cwd === null ? process.cwd() : String(cwd);
+    const argv = args && args.length ? args.map(String) : [String(file)];
     const start = {
       do: "start",
       child: this.number,
       parent: recorder.run.number,
       inside: Number(process.env.RERAIL_INSIDE) || 0,
-      argv: args && args.length ? args.map(String) : [String(file)],
-      cwd: cwd === undefined || cwd === null ? process.cwd() : String(cwd),
+      argv,
+      cwd: folder,
       shell: false,
       streams: kinds,
       descriptors: [],
@@ -109,6 +112,7 @@ class Child {
       told: base64(told),
       told_all: toldAll,
       waits: Boolean(waits),
+      named: recorder.run.replaying ? {} : named(argv, folder),
     };
     if (recorder.run.replaying) this.answer = recorder.ask(start);
     else recorder.say(start);

@@ -17,6 +17,7 @@ import threading
 from typing import Any, Dict, List, Optional, Sequence, Tuple  # of Python 3.8
 
 from _rerail_run import RUN
+from _rerail_written import named
 
 FOLDER = "RERAIL_RUN"
 INSIDE = "RERAIL_INSIDE"
@@ -186,17 +187,19 @@ class _Child:
             self._connection.close()
 
     def _announcement(self, words: Sequence[str], cwd: Any, shell: bool) -> Dict[str, Any]:
+        folder = os.path.abspath(os.fsdecode(cwd)) if cwd is not None else os.getcwd()
         return {
             "do": "start",
             "child": self.number,
             "parent": RUN.number,
             "inside": int(os.environ.get(INSIDE) or 0),
             "argv": list(words),
-            "cwd": os.path.abspath(os.fsdecode(cwd)) if cwd is not None else os.getcwd(),
+            "cwd": folder,
             "shell": bool(shell),
             "streams": self.streams.kinds,
             "starts": self.streams.starts,
             "descriptors": self.streams.names,
+            "named": {} if _STATE.replaying else named(words, folder),
         }
 
     def standing_in(self, words: Sequence[str], program: str, shell: Any) -> List[str]:

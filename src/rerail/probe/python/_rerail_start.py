@@ -23,7 +23,8 @@ def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
     hooks["concurrent.futures.thread"] = _scopes("install_thread_pool")
     hooks["threading"] = _scopes("install_threading")
     hooks["asyncio.base_events"] = _scopes("install_asyncio")
-    _tell_of_children(hooks)
+    if RUN.settings.get("children"):
+        _tell_of_children(hooks)
     if RUN.settings["clock"]:
         import _rerail_clock
 
@@ -54,8 +55,10 @@ def _tell_of_children(hooks: "Dict[str, Callable[[Any], None]]") -> None:
     """What does so is loaded when it is needed: most processes start no child."""
     import os
 
-    if not RUN.settings.get("children"):
-        return
+    if os.environ.get("RERAIL_INSIDE"):
+        import _rerail_written
+
+        _rerail_written.install()
 
     def install(module: "Any") -> None:
         from _rerail_children import install

@@ -1,0 +1,130 @@
+"""Replies to model calls that were under way side by side come in the order in which they came.
+
+What a process reads of clock and random numbers between two of them is known by how many calls it
+had made, and by who asked first. Given what happens; knows no socket.
+"""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from typing import Final, Literal, NamedTuple
+
+from rerail.playback.ledger import Ledger
+from rerail.playback.script import RecordedExchange, Script
+
+PATIENCE_SECONDS: Final = 2.0
+"""How long a reply waits for something that came before it in the recording."""
+
+APART_SECONDS: Final = 0.002
+"""How long what comes next waits at most, where it came that much later: so long a process has for
+what follows from the first."""
+
+SIDE_BY_SIDE: Final = (
+    "refused request was recorded side by side with others of its process: what they read of "
+    "clock and random numbers may have changed places"
+)
+
+What = Literal["request", "head", "end"]
+
+
+class Moment(NamedTuple):
+    """Something that happened to a recorded exchange, and when (ns since the run began)."""
+
+    at: int
+    exchange: int
+    what: What
+
+
+class Order:
+    """The order of one replay's replies; exchanges that nothing was beside are not in it."""
+
+    def __init__(self, script: Script, ledger: Ledger) -> None:
+        self._before = _before(script.exchanges.values())
+        self._ledger = ledger
+        self._at = {one[1:]: one.at for moments in self._before.values() for one in moments}
+        self._happened: set[tuple[int, What]] = set()
+        self._waiting: dict[int, tuple[int, Callable[[], None]]] = {}
+        self._over = False
+
+    def happened(self, exchange: int, *what: What) -> None:
+        """This has come about in the replay, or will not any more."""
+        if exchange not in self._before:
+            return
+        self._happened.update((exchange, one) for one in what)
+        came = max(self._at.get((exchange, one), 0) for one in what)
+        loop = asyncio.get_running_loop()
+        for waiting, (at, _) in self._waiting.items():
+            later = max(at - came, 0) / 1e9
+            loop.call_later(min(later, APART_SECONDS), self._let_go, waiting)
+
+    def holds(self, exchange: int, at: int, then: Callable[[], None]) -> bool:
+        """Whether something that came before `at` is still to come; `then` asks again."""
+        if exchange not in self._before or self._over or not self._missing(exchange, at):
+            return False
+        if exchange not in self._waiting:
+            loop = asyncio.get_running_loop()
+            loop.call_later(PATIENCE_SECONDS, self._give_up, exchange, at)
+        self._waiting[exchange] = at, then
+        return True
+
+    def missed(self, exchange: int) -> None:
+        """A request that is most like this one is not on the tape."""
+        if exchange in self._before:
+            self._ledger.notes[SIDE_BY_SIDE] += 1
+
+    def went_live(self) -> None:
+        """From here on it is another run."""
+        self._over = True
+        for waiting in list(self._waiting):
+            self._let_go(waiting)
+
+    def _missing(self, exchange: int, at: int) -> list[Moment]:
+        moments = self._before[exchange]
+        while moments and moments[0].at < at and moments[0][1:] in self._happened:
+            moments.popleft()
+        return [one for one in moments if one.at < at and one[1:] not in self._happened]
+
+    def _let_go(self, exchange: int) -> None:
+        waiting = self._waiting.pop(exchange, None)
+        if waiting is not None:
+            waiting[1]()
+
+    def _give_up(self, exchange: int, at: int) -> None:
+        missing = self._missing(exchange, at)
+        if exchange not in self._waiting or not missing:
+            return
+        text = "replies were given in another order than the recorded one: something did not come"
+        self._ledger.notes[text] += 1
+        self._happened.update(one[1:] for one in missing)
+        self._let_go(exchange)
+
+
+def _before(items: Iterable[RecordedExchange]) -> dict[int, deque[Moment]]:
+    """For each model call that others of its process were beside: what happened to those."""
+    by_process: defaultdict[int, list[list[Moment]]] = defaultdict(list)
+    for item in items:
+        asked = item.exchange.request
+        if asked is not None and (item.step or item.lane) and not item.exchange.websocket:
+            by_process[asked.process_id].append(_moments(item))
+    found: dict[int, deque[Moment]] = {}
+    for calls in by_process.values():
+        for call in calls:
+            beside = [other for other in calls if other is not call and _overlap(call, other)]
+            if beside:
+                found[call[0].exchange] = deque(sorted(one for other in beside for one in other))
+    return found
+
+
+def _moments(item: RecordedExchange) -> list[Moment]:
+    exchange = item.exchange
+    end = exchange.reply_body or exchange.failed
+    events = (("request", exchange.request), ("head", exchange.reply), ("end", end))
+    return [
+        Moment(event.at, exchange.exchange_id, what)  # type: ignore[arg-type]  # as above
+        for what, event in events
+        if event is not None
+    ]
+
+
+def _overlap(one: list[Moment], other: list[Moment]) -> bool:
+    return one[0].at < other[-1].at and other[0].at < one[-1].at

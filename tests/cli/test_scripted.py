@@ -1,0 +1,148 @@
+"""`rerail show` and `steps` on the tapes of durable scripts."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rerail.script import Script, repeatable
+from tests.cli.conftest import Result
+
+Rerail = Callable[..., Result]
+
+AGENT = """\
+history = ["begin"]
+for turn in range(3):
+    history.append(tool("think", {"history": history})["said"])
+try:
+    tool("deploy", {"to": "\x1b[2Jprod"})
+except PermissionError as error:
+    print("refused:", error)
+history
+"""
+
+
+def deploy(call: object) -> None:
+    raise PermissionError("not on a Friday")
+
+
+TOOLS = {
+    "think": repeatable(lambda call: {"said": f"after {len(call.arguments['history'])}"}),
+    "deploy": deploy,
+}
+
+
+@pytest.fixture(autouse=True)
+def user(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.getbasetemp() / "user"))
+
+
+@pytest.fixture
+def ended(tmp_path: Path) -> Path:
+    Script.start(AGENT, tape=tmp_path / "run.tape", tools=TOOLS, name="agent.py")
+    return tmp_path / "run.tape"
+
+
+@pytest.fixture
+def parked(tmp_path: Path) -> Path:
+    with Script.start(AGENT, tape=tmp_path / "parked.tape", name="agent.py") as run:
+        run.answer(run.pending.token, {"said": "one"})
+    return run.tape
+
+
+def test_the_overview_has_the_script_and_its_pauses(ended: Path, rerail: Rerail) -> None:
+    shown = rerail("show", ended)
+    assert shown.status == 0
+    [script] = [line for line in shown.lines if line.startswith("script\t")]
+    assert script.endswith("4 pauses; ended well")
+    pauses = [line.split("\t") for line in shown.lines[-4:]]
+    assert [(row[0], row[1], row[4]) for row in pauses] == [
+        ("1", "think", "answered"),
+        ("2", "think", "answered"),
+        ("3", "think", "answered"),
+        ("4", "deploy", "PermissionError"),
+    ]
+    assert "command" not in shown.out
+
+
+def test_one_that_waits_is_parked_and_not_lost(parked: Path, rerail: Rerail) -> None:
+    shown = rerail("show", parked)
+    assert "state\tparked" in shown.out
+    assert "waits at pause 2 for `think`" in shown.out
+    assert "lost" not in shown.out
+
+
+def test_one_whose_host_died_in_a_call_says_what_may_have_run(
+    tmp_path: Path, rerail: Rerail
+) -> None:
+    def stopped(call: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Script.start("tool('pay')", tape=tmp_path / "run.tape", tools={"pay": stopped})
+    shown = rerail("show", tmp_path / "run.tape")
+    assert "waits at pause 1 for `pay`, which may have run" in shown.out
+
+
+def test_a_fork_names_where_it_goes_on(ended: Path, tmp_path: Path, rerail: Rerail) -> None:
+    fork = Script.fork(ended, 2, output=tmp_path / "fork.tape", tools=TOOLS)
+    fork.go_on()
+    shown = rerail("show", tmp_path / "fork.tape")
+    assert "forked\tat pause 2 of run-" in shown.out
+    assert "call 1" not in shown.out
+    family = rerail("show", tmp_path)
+    assert "fork of run.tape at s2" in family.out
+
+
+def test_the_steps_of_a_script_are_its_pauses(ended: Path, rerail: Rerail) -> None:
+    steps = rerail("steps", ended)
+    assert steps.status == 0
+    assert '… 2 entries as before", "after 2"' in steps.out
+    assert '  answered  {"said": "after 3"}' in steps.lines
+    assert '  raised    "not on a Friday"' in steps.lines
+    assert "\x1b" not in steps.out
+
+
+def test_one_step_is_whole(ended: Path, rerail: Rerail) -> None:
+    whole = rerail("steps", ended, "3")
+    assert whole.lines[0].startswith("pause 3  think  line 3")
+    assert whole.out.count('"after') == 3
+    rerail("steps", ended, "9").assert_complaint(2, "no pause 9", "1 to 4")
+
+
+def test_as_json(ended: Path, rerail: Rerail) -> None:
+    pauses = rerail("steps", ended, "--json").json["pauses"]
+    assert [pause["pause"] for pause in pauses] == [1, 2, 3, 4]
+    assert pauses[0]["arguments"] == {"history": ["begin"]}
+    assert (pauses[3]["raised"], pauses[3]["answer"]) == ("PermissionError", "not on a Friday")
+    assert rerail("show", ended, "--json").json["pauses"][0]["state"]["size"] > 1000
+
+
+def test_every_event_can_be_shown(ended: Path, rerail: Rerail) -> None:
+    events = rerail("show", ended, "--events")
+    assert "(a kind that this version" not in events.out
+    for line in events.lines:
+        shown = rerail("show", ended, line.split("\t")[0])
+        assert shown.status == 0
+    [printed] = [line.split("\t")[0] for line in events.lines if "script.printed" in line]
+    assert rerail("show", ended, printed, "--raw").out == "refused: not on a Friday\n"
+
+
+def test_a_state_that_is_damaged_does_not_keep_the_rest_from_being_shown(
+    ended: Path, rerail: Rerail
+) -> None:
+    connection = sqlite3.connect(ended)
+    connection.execute("UPDATE blob SET data = zeroblob(length(data))")
+    connection.commit()
+    connection.close()
+    shown = rerail("steps", ended)
+    assert shown.status == 1
+    assert '"(cannot be read)"' in shown.out
+    assert rerail("show", ended).status == 0
+
+
+@pytest.mark.parametrize("verb", [["replay"], ["rewind", "--to", "2", "--hint", "x"]])
+def test_there_is_no_command_to_run_again(ended: Path, verb: list[str], rerail: Rerail) -> None:
+    refused = rerail(verb[0], ended, *verb[1:])
+    assert refused.status == 2

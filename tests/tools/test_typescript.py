@@ -1,0 +1,240 @@
+"""The kept compiler says what the cold one says, over every kind of change."""
+
+import json
+import os
+import random
+import re
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from rerail.errors import ToolFailed, UsageProblem
+from rerail.experiment.tasks.task import tasks
+from rerail.tools.kept import Files
+from rerail.tools.typescript import TypeScript
+from tests.typescript import typescript_or_skip
+
+CONFIG = json.dumps(
+    {
+        "compilerOptions": {
+            "strict": True,
+            "target": "es2022",
+            "lib": ["es2022"],
+            "types": [],
+            "noEmit": True,
+        },
+        "include": ["src"],
+    }
+)
+FILES = {
+    "tsconfig.json": CONFIG,
+    "src/a.ts": "export const a: number = 1;\n",
+    "src/b.ts": 'import { a } from "./a";\nexport const b: string = a;\n',
+}
+
+
+@pytest.fixture(scope="module")
+def typescript() -> Iterator[TypeScript]:
+    with TypeScript(typescript_or_skip()) as tool:
+        yield tool
+
+
+def codes(typescript: TypeScript, files: Files) -> list[str]:
+    found = typescript.both(files)
+    assert found.mismatch is None, found.mismatch.what
+    return [each.code for each in found.kept.errors]
+
+
+def with_options(**options: object) -> dict[str, str]:
+    config = json.loads(CONFIG)
+    config["compilerOptions"] |= options
+    return {**FILES, "tsconfig.json": json.dumps(config)}
+
+
+def test_errors_follow_the_contents(typescript: TypeScript) -> None:
+    assert codes(typescript, FILES) == ["TS2322"]
+    assert codes(typescript, {**FILES, "src/a.ts": "export const a = 'x';\n"}) == []
+    assert codes(typescript, FILES) == ["TS2322"]
+
+
+def test_a_message_has_what_is_behind_it(typescript: TypeScript) -> None:
+    text = "export const q: Promise<{ a: { b: number } }> = (async () => ({ a: { b: 's' } }))();\n"
+    (error,) = typescript.check({**FILES, "src/b.ts": text}).errors
+    assert (
+        error.message.splitlines()[-1] == "      Type 'string' is not assignable to type 'number'."
+    )
+    assert codes(typescript, {**FILES, "src/b.ts": text}) == ["TS2322"]
+
+
+def test_columns_are_counted_alike(typescript: TypeScript) -> None:
+    text = "\ufeff/* 𝄞 é */ export const b: string = /* 𝄞 */ 1;\r\n"
+    text += "export const c: string = 2;\u2028let d: string = 3;\r"
+    assert codes(typescript, {**FILES, "src/b.ts": text}) == ["TS2322"] * 3
+
+
+def test_what_does_not_parse_is_told_alone_as_the_compiler_does(typescript: TypeScript) -> None:
+    assert codes(typescript, {**FILES, "src/a.ts": "export const a = ;\n"}) == ["TS1109"]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (with_options(bogus=1), ["TS5023", "TS2322"]),
+        (with_options(module=3), ["TS5024", "TS2322"]),
+        (with_options(noLib=True), ["TS2318"] * 8),
+        (with_options(types=["nothing"]), ["TS2688"]),
+        (with_options(allowImportingTsExtensions=True, noEmit=False), ["TS5096"]),
+        ({**FILES, "tsconfig.json": CONFIG[:-1]}, ["TS2322", "TS1005"]),
+        ({**FILES, "tsconfig.json": '{"include": ["nowhere"]}'}, ["TS18003"]),
+        ({**FILES, "tsconfig.json": '{"extends": "./nothing.json"}'}, ["TS5083"]),
+        ({**FILES, "tsconfig.json": ""}, []),
+        ({path: FILES[path] for path in FILES if path != "tsconfig.json"}, ["TS5081"]),
+    ],
+)
+def test_errors_of_no_file_are_told_too(
+    typescript: TypeScript, files: Files, expected: list[str]
+) -> None:
+    found = codes(typescript, files)
+    if expected:
+        assert set(expected) <= set(found)
+    assert codes(typescript, FILES) == ["TS2322"]
+
+
+def test_declarations_are_looked_at_where_they_are_asked_for(typescript: TypeScript) -> None:
+    files = with_options(declaration=True, isolatedDeclarations=True)
+    files["src/b.ts"] = "export const b = Math.random();\n"
+    assert codes(typescript, files) == ["TS9010"]
+
+
+def test_a_compiler_that_is_killed_is_started_anew(typescript: TypeScript) -> None:
+    assert codes(typescript, FILES) == ["TS2322"]
+    assert typescript._talk is not None
+    os.kill(typescript._talk.pid, signal.SIGKILL)
+    assert codes(typescript, FILES) == ["TS2322"]
+
+
+def test_a_compiler_that_is_stopped_is_an_error_within_its_time() -> None:
+    with TypeScript(typescript_or_skip(), seconds=1.5) as tool:
+        assert len(tool.check(FILES).errors) == 1
+        assert tool._talk is not None
+        os.kill(tool._talk.pid, signal.SIGSTOP)
+        with pytest.raises(ToolFailed, match="in time"):
+            tool.check({**FILES, "src/c.ts": "export {};\n"})
+        assert len(tool.check(FILES).errors) == 1
+
+
+def test_a_path_that_leads_out_is_refused_and_the_next_check_is_well(
+    typescript: TypeScript,
+) -> None:
+    with pytest.raises(UsageProblem):
+        typescript.check({**FILES, "../out.ts": "x"})
+    assert codes(typescript, FILES) == ["TS2322"]
+
+
+def test_only_a_project_can_be_looked_into(typescript: TypeScript) -> None:
+    with pytest.raises(UsageProblem):
+        typescript.inspect({"src/a.ts": ""})
+
+
+# 200 random edits, each on top of those before it.
+
+EDITS = 200
+SEED = 20261129
+Edit = Callable[[random.Random, dict[str, str]], None]
+WORD = re.compile(r"[A-Za-z_]\w*")
+POOL = ["string", "number", "any", "unknown", "undefined", "x", "return", "await", "readonly", "[]"]
+
+
+def a_source(choose: random.Random, files: dict[str, str]) -> str:
+    return choose.choice(sorted(path for path in files if path.endswith(".ts")))
+
+
+def word_for_word(choose: random.Random, files: dict[str, str]) -> None:
+    path = a_source(choose, files)
+    words = list(WORD.finditer(files[path]))
+    if words:
+        word, other = choose.choice(words), choose.choice([*POOL, choose.choice(words).group()])
+        files[path] = files[path][: word.start()] + other + files[path][word.end() :]
+
+
+def line_away(choose: random.Random, files: dict[str, str]) -> None:
+    path = a_source(choose, files)
+    lines = files[path].splitlines(keepends=True)
+    if lines:
+        del lines[choose.randrange(len(lines))]
+    files[path] = "".join(lines)
+
+
+def line_twice(choose: random.Random, files: dict[str, str]) -> None:
+    path = a_source(choose, files)
+    lines = files[path].splitlines(keepends=True) or ["\n"]
+    lines.insert(choose.randrange(len(lines)), choose.choice(lines))
+    files[path] = "".join(lines)
+
+
+def sign_put_in(choose: random.Random, files: dict[str, str]) -> None:
+    path = a_source(choose, files)
+    at = choose.randrange(len(files[path]) + 1)
+    sign = choose.choice(["(", "}", ";", "!", "𝄞", '"', "\r\n", "// ", " as const", "?"])
+    files[path] = files[path][:at] + sign + files[path][at:]
+
+
+def line_added(choose: random.Random, files: dict[str, str]) -> None:
+    path = a_source(choose, files)
+    files[path] += choose.choice(
+        [
+            "export const more: string = 1;\n",
+            'import { nothing } from "./nothing.js";\n',
+            "// @ts-expect-error\nexport const fine = 1;\n",
+            "/* é𝄞 */ export const tail: number[] = ['𝄞'];\n",
+            "declare global { interface Array<T> { mine: T } }\n",
+        ]
+    )
+
+
+def file_away(choose: random.Random, files: dict[str, str]) -> None:
+    if len(files) > 3:
+        del files[a_source(choose, files)]
+
+
+def file_more(choose: random.Random, files: dict[str, str]) -> None:
+    files[f"src/more{choose.randrange(3)}.ts"] = files[a_source(choose, files)]
+
+
+def option_changed(choose: random.Random, files: dict[str, str]) -> None:
+    config = files["tsconfig.json"]
+    name = choose.choice(["strict", "noUncheckedIndexedAccess", "noEmit", "exactOptional"])
+    value = choose.choice(["true", "false", "3"])
+    files["tsconfig.json"] = re.sub(rf'"{name}\w*": \w+', f'"{name}": {value}', config, count=1)
+
+
+OFTEN: list[Edit] = [word_for_word, word_for_word, line_added, line_twice]
+SELDOM: list[Edit] = [line_away, sign_put_in, file_away, file_more, option_changed]
+
+
+def kind_of(codes: set[str]) -> str:
+    """Where the syntax is wrong the compiler says nothing else: codes of four digits from 1000."""
+    if not codes:
+        return "nothing"
+    return "syntax" if any(len(code) == 6 and code < "TS2" for code in codes) else "meaning"
+
+
+@pytest.mark.timeout(300)
+def test_kept_and_cold_agree_over_random_edits(typescript: TypeScript) -> None:
+    choose = random.Random(SEED)
+    files: dict[str, str] = {}
+    kinds = {"nothing": 0, "syntax": 0, "meaning": 0}
+    codes: set[str] = set()
+    for number in range(EDITS):
+        if number % 4 == 0:
+            task = choose.choice(tasks())
+            files = dict(choose.choice([task.start_files, task.repair_files]))
+        choose.choice(choose.choice([OFTEN, OFTEN, SELDOM]))(choose, files)
+        found = typescript.both(files)
+        assert found.mismatch is None, f"edit {number}: {found.mismatch.what}"
+        seen = {each.code for each in found.cold.errors}
+        kinds[kind_of(seen)] += 1
+        codes |= seen
+    assert min(kinds.values()) >= EDITS // 20, kinds
+    assert len(codes) >= 20, codes
