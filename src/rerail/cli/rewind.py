@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rerail.cli.held import despite_option, went_on
 from rerail.cli.options import (
     COMMAND,
     TAPE,
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
 )
 @resolve_option()
 @trust_option
+@despite_option
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
 @report_option
 @click.pass_context
@@ -109,6 +111,7 @@ def rewind(
     output: Path | None,
     resolved: tuple[str, ...],
     trusted: bool,
+    despite: str,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -147,6 +150,8 @@ def rewind(
         "patch": _patch(patch),
     }
     with Tape.open(tape) as opened:
+        run = opened.run
+        met = went_on(environment, run_id=run.run_id, task_id=run.task_id, despite=despite)
         with checking(asked) as how:
             chosen = choose(opened, target, asked.parsed(), how)
         if forks > 1:
@@ -166,6 +171,7 @@ def rewind(
             overwrite=force,
             check=asked.parsed(),
             checking=how,
+            went_on=met,
         )
         with output_kept(as_json) as ours:
             report = rewind_tape(opened, settings)

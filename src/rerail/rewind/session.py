@@ -30,7 +30,8 @@ class RewindSettings:
 
     `step` is the first model call that is asked anew, `why` the rule that chose it. `replay` is the
     way there; its `live` is the way out. `output` is the fork's tape. `check` scores the files at
-    the step and at the end. `edits` are what is changed in each request from there on.
+    the step and at the end. `edits` are what is changed in each request from there on, `went_on`
+    the holds that a person goes past.
     """
 
     step: int
@@ -43,6 +44,7 @@ class RewindSettings:
     overwrite: bool = False
     check: Check | None = None
     checking: Checking = field(default_factory=Checking)
+    went_on: Sequence[tuple[str, str, str]] = ()
 
 
 def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
@@ -134,5 +136,6 @@ class _Recording:
             step=self._settings.step,
             edits=self._edits,
             turns=self._settings.turns or 0,
+            went_on=self._settings.went_on,
         )
         return self.begun
