@@ -14,7 +14,40 @@ from rerail.trace.finding import Finding
 AnyDetector = OverStory | OverEvents
 
 GROUP: Final = "rerail.detectors"
-_MODULES: Final = ("unanswered_call",)
+_MODULES: Final = (
+    "unanswered_call",
+    "unapproved_write",
+    "carried_approval",
+    "altered_after_refusal",
+    "announced_write",
+    "approved_otherwise",
+    "unspoken_choice",
+    "repeated_write",
+    "over_limit",
+    "forbidden_state",
+    "unused_result",
+    "refused_figure",
+    "wrong_total",
+    "cut_off",
+    "limit_reached",
+    "unreadable_arguments",
+    "broken_schema",
+    "reply_cut",
+    "model_failed",
+    "wrong_owner",
+    "closed_door",
+    "recount",
+    "denied_record",
+    "unavailable_choice",
+    "accepted_otherwise",
+    "invented_value",
+    "false_success",
+    "part_for_whole",
+    "misplaced_value",
+    "handed_over",
+    "changed_mind",
+    "unlisted_write",
+)
 
 
 def detectors(*, plugins: bool = False) -> list[AnyDetector]:

@@ -3,49 +3,19 @@
 Worked out once for all detectors. Knows none of them, and judges nothing.
 """
 
-import json
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from rerail.llm.view import Reasoning, Text, ToolCall, ToolCallResponse
+from rerail.trace.detect.call import Call
+from rerail.trace.detect.talk import Talk
+from rerail.trace.detect.things import Things
 from rerail.trace.detect.tools import is_write
+from rerail.trace.detect.values import canonical
+from rerail.trace.detect.words import identifiers
 from rerail.trace.story import Said, Story
-
-
-@dataclass(frozen=True)
-class Call:
-    """A tool call: the message (by its index) that asks for it, and the one that answers it.
-
-    `answer` and `answered` are None where no message of the source answers it.
-    """
-
-    asked: int
-    call: ToolCall
-    answer: ToolCallResponse | None = None
-    answered: int | None = None
-
-    @property
-    def name(self) -> str:
-        """The tool's name."""
-        return self.call.name
-
-    @property
-    def told(self) -> str:
-        """What the tool answered, or nothing."""
-        return self.answer.response if self.answer else ""
-
-    @cached_property
-    def same(self) -> str:
-        """Two calls that are alike have the same."""
-        return f"{self.call.name} {canonical(self.call.arguments)}"
-
-    @cached_property
-    def document(self) -> Any:
-        """What the tool answered, where that is JSON."""
-        return loaded(self.told)
 
 
 @dataclass(frozen=True)
@@ -63,7 +33,7 @@ class Reading:
     def calls(self) -> tuple[Call, ...]:
         """Every tool call, in order, joined to its answer by the call's id.
 
-        A source without ids: answers come in the order of their calls.
+        Where one id is used twice, answers come in the order of their calls.
         """
         found: list[Call] = []
         waiting: dict[str, deque[int]] = defaultdict(deque)
@@ -83,21 +53,42 @@ class Reading:
         return tuple(call for call in self.calls if is_write(call.name))
 
     @cached_property
-    def system(self) -> str:
-        """The instructions that the run was given."""
-        return "\n".join(s.message.text for s in self.said if s.message.role == "system")
+    def answers(self) -> dict[int, Call]:
+        """The calls by the messages that answer them; of several in one message the last."""
+        return {call.answered: call for call in self.calls if call.answered is not None}
 
-    def observed(self, index: int) -> str:
-        """What a message told the model; nothing for the model's own."""
-        return told(self.said[index])
+    @cached_property
+    def things(self) -> Things:
+        """What tools told of things that have identifiers."""
+        return Things(self.calls)
 
-    def before(self, index: int, role: str) -> int | None:
-        """The last message of a role that has words, before this one."""
-        for at in range(index - 1, -1, -1):
-            message = self.said[at].message
-            if message.role == role and message.text.strip():
-                return at
-        return None
+    @cached_property
+    def talk(self) -> Talk:
+        """What was said between people and the model."""
+        return Talk(self.said)
+
+    @cached_property
+    def instructions(self) -> str:
+        """What the run was told to begin with."""
+        return "\n".join(one.message.text for one in self.said if one.message.role == "system")
+
+    @cached_property
+    def first_told(self) -> dict[str, int]:
+        """The message in which each identifier was first told to the model."""
+        found: dict[str, int] = {}
+        for index, one in enumerate(self.said):
+            for thing in identifiers(told(one)):
+                found.setdefault(thing, index)
+        return found
+
+    def told_before(self, index: int) -> str:
+        """All that was told to the model, or said by it, before a message."""
+        said = (told(one) or one.message.text for one in self.said[:index])
+        return "\n".join(text for text in said if text)
+
+    def answer_of(self, call: Call) -> Said:
+        """The message that answers a call, else the one that asked for it."""
+        return self.said[call.asked if call.answered is None else call.answered]
 
 
 def told(said: Said) -> str:
@@ -120,30 +111,3 @@ def _words(said: Said) -> Iterator[str]:
             yield part.content
         elif isinstance(part, ToolCallResponse):
             yield part.response
-
-
-def canonical(value: Any) -> str:
-    """A JSON value as a text that does not depend on the order of keys."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
-
-
-def loaded(text: str) -> Any:
-    """What a text of JSON holds, None where it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def leaves(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Every text, number and truth value in a JSON value, with its path."""
-    if depth > 64:
-        return
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from leaves(inner, f"{path}.{key}" if path else str(key), depth + 1)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from leaves(inner, f"{path}[{index}]", depth + 1)
-    elif value is not None:
-        yield path, value

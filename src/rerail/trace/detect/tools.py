@@ -28,7 +28,18 @@ def is_write(name: str) -> bool:
 
     Handing over to a person changes nothing.
     """
-    words = [word.lower() for word in _WORD.findall(name)]
-    if any(word.rstrip("s") in _PEOPLE for word in words):
+    if hands_over(name):
         return False
+    words = words_of(name)
     return next((_MEANING[word] for word in words if word in _MEANING), False)
+
+
+def hands_over(name: str) -> bool:
+    """Whether a tool of this name gives the matter to a person."""
+    words = words_of(name)
+    return "transfer" in words and any(word.rstrip("s") in _PEOPLE for word in words)
+
+
+def words_of(name: str) -> list[str]:
+    """The words in a tool's name, in small letters."""
+    return [word.lower() for word in _WORD.findall(name)]
