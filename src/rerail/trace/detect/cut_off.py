@@ -20,12 +20,14 @@ _STOPPED: Final = re.compile(r"[#_*<\[]{2,}\w*(stop|end|done|exit)", re.IGNORECA
 _GO_ON: Final = re.compile(
     r"\b(go ahead|proceed|finali[sz]e|please|can you|could you)\b|\?\s*$", re.IGNORECASE
 )
+_WELL: Final = re.compile(r"status 0$|success|submitted|complete|task_complete|end_turn|done")
 _ORDERS: Final = re.compile(r"\b(go ahead|proceed|finali[sz]e|do it)\b", re.IGNORECASE)
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
     main = [said for said in reading.said if not said.lane]
-    if not main or main[-1].message.role not in ("user", "tool") or main[-1].error:
+    ended = reading.story.ended.lower()
+    if not main or main[-1].message.role not in ("user", "tool") or _WELL.match(ended):
         return
     last = main[-1]
     text = told(last)
@@ -38,6 +40,7 @@ def _find(reading: Reading) -> Iterator[Finding]:
         f"the last that is held is {hangs}, and nothing follows",
         [place(reading.story, last, text)],
         last.order,
+        missing=not ended,
     )
 
 
