@@ -47,6 +47,20 @@ _MODULES: Final = (
     "handed_over",
     "changed_mind",
     "unlisted_write",
+    "hidden_error",
+    "tool_timed_out",
+    "broken_reply",
+    "wrong_answer",
+    "error_repeated",
+    "machine_trouble",
+    "credential_refused",
+    "unknown_input",
+    "open_question",
+    "never_fetched",
+    "checks",
+    "ordinary",
+    "run_end",
+    "traffic",
 )
 
 

@@ -1,7 +1,8 @@
 """An identifier was written that no record and no words before hold."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading
@@ -9,7 +10,8 @@ from rerail.trace.detect.words import identifier, plain
 from rerail.trace.finding import Finding
 
 
-def _find(reading: Reading) -> Iterator[Finding]:
+def _invented(reading: Reading) -> Iterator[tuple[Call, str, str]]:
+    """The first identifier of each write that nothing before holds, with its field."""
     for call in reading.writes:
         text = ""
         for thing, key in call.things.items():
@@ -19,28 +21,36 @@ def _find(reading: Reading) -> Iterator[Finding]:
             text = text or plain(reading.told_before(call.asked))
             if plain(thing) in text or plain(thing).replace(" ", "") in text.replace(" ", ""):
                 continue
-            said = reading.said[call.asked]
-            kind = REFUSED if is_error(call) else DETECTOR
-            yield kind.finding(
-                f"{call.name} was given {key} {thing}, which nothing before holds",
-                [place(reading.story, said, call.same)],
-                said.order,
-            )
+            yield call, thing, key
             break
 
 
-def _with_the_other(reading: Reading) -> Iterator[Finding]:
-    return iter(())
+def _finder(refused: bool) -> Callable[[Reading], Iterator[Finding]]:
+    def find(reading: Reading) -> Iterator[Finding]:
+        for call, thing, key in _invented(reading):
+            if is_error(call) is refused:
+                said = reading.said[call.asked]
+                yield (REFUSED if refused else ACCEPTED).finding(
+                    f"{call.name} was given {key} {thing}, which nothing before holds",
+                    [place(reading.story, said, call.same)],
+                    said.order,
+                )
+
+    return find
 
 
-DETECTOR = OverStory(
-    "invented-value", "agent", "linkage", "identifiers in a write, and all that came before", _find
+ACCEPTED = OverStory(
+    "invented-value",
+    "agent",
+    "linkage",
+    "identifiers in a write, and all that came before",
+    _finder(refused=False),
 )
 REFUSED = OverStory(
     "invented-and-refused",
     "agent",
     "context",
     "the same, where the tool refused it and nothing was changed",
-    _with_the_other,
+    _finder(refused=True),
 )
-DETECTORS = [DETECTOR, REFUSED]
+DETECTORS = [ACCEPTED, REFUSED]
