@@ -47,7 +47,7 @@ class _Lost:
 
 @dataclass(slots=True)
 class _Killed:
-    """A process of the run was ended by a signal ."""
+    """A process of the run was ended by a signal."""
 
     source: str
     commands: dict[int, str]

@@ -9,7 +9,7 @@ from typing import Final
 _READING: Final = """
     get list find search read fetch lookup look query show view describe check count calculate
     compute think plan grep glob ls cat head open browse inspect status history validate verify
-    estimate preview translate summarize classify ask wait sleep load retrieve scan
+    estimate preview translate summarize classify ask wait sleep load retrieve scan test tests lint
 """
 _WRITING: Final = """
     add append apply approve assign attach book buy cancel change charge checkout close commit
@@ -32,6 +32,11 @@ def is_write(name: str) -> bool:
         return False
     words = words_of(name)
     return next((_MEANING[word] for word in words if word in _MEANING), False)
+
+
+def only_reads(name: str) -> bool:
+    """Whether a name says outright that nothing is changed; one that says nothing may change."""
+    return next((not _MEANING[word] for word in words_of(name) if word in _MEANING), False)
 
 
 def hands_over(name: str) -> bool:

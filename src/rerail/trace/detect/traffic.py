@@ -19,6 +19,7 @@ from rerail.tape.records import (
     HttpRequestBody,
 )
 from rerail.trace.detect.detector import OverEvents
+from rerail.trace.detect.tools import only_reads
 from rerail.trace.finding import Evidence, Finding
 from rerail.wire.http1 import parse_head, request_line, status_line
 
@@ -50,7 +51,8 @@ class _Requests:
             path = line.target.decode("latin-1").partition("?")[0]
             is_model = call_in(head, event.host) is not None
             what = f"{method} {event.host}{path}"
-            changes = method in _CHANGES and not is_model
+            reads = only_reads(path.rpartition("/")[2])
+            changes = method in _CHANGES and not is_model and not reads
             self.asked[event.exchange_id] = _Asked(event.seq, what, changes, is_model)
 
     def forget(self, event: Event) -> None:

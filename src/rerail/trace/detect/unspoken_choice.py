@@ -1,4 +1,7 @@
-"""One of several things was chosen, such as a card to pay with, and nobody had named it."""
+"""One of several things was chosen, such as a card to pay with, and nobody had named it.
+
+Only where the instructions want a person's word first: else to choose is the agent's job.
+"""
 
 from collections.abc import Iterator
 
@@ -9,9 +12,8 @@ from rerail.trace.finding import Finding
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
-    for call in reading.writes:
-        if reading.talk.last("user", call.asked) is None:
-            continue
+    rule = reading.talk.rule
+    for call in reading.writes if rule else ():
         for thing, key in call.things.items():
             among = reading.things.alternatives(thing, call.asked)
             if not among or named(
@@ -30,7 +32,7 @@ def _find(reading: Reading) -> Iterator[Finding]:
                     place(reading.story, said, call.same),
                 ],
                 said.order,
-                contradicts=reading.talk.rule,
+                contradicts=rule,
             )
             break
 
