@@ -1,5 +1,9 @@
 """Faults that were really run are seen by the detector they are meant for; clean runs are not."""
 
+import os
+import signal
+import sys
+
 import pytest
 
 from rerail.trace.detect.detectors import detectors
@@ -42,9 +46,12 @@ def test_a_clean_run_is_left_alone(fault: Fault, rail: Rail) -> None:
 
 
 def test_a_recorder_that_was_killed_leaves_a_tape_without_an_end(rail: Rail) -> None:
-    running = rail.start_recording(*rail.python("trapped.py"), options=["--no-workspace"])
-    running.line()
+    waits = "import os, signal; print(os.getpid()); signal.pause()"
+    command = (sys.executable, "-uc", waits)
+    running = rail.start_recording(*command, options=["--no-workspace"])
+    left = int(running.line())
     running.process.kill()
+    os.kill(left, signal.SIGKILL)
     running.end()
     found = looked_at(rail.folder / "run.tape")
     assert "run-lost" in {finding.detector for finding in found}

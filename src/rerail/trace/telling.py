@@ -13,12 +13,19 @@ from rerail.errors import RerailError
 from rerail.llm.bodies import read_bodies
 from rerail.llm.numbered import model_calls
 from rerail.llm.schemas import schemas
-from rerail.llm.steps import Attempt, call_of
-from rerail.llm.turns import Bodies, Turn, turns
+from rerail.llm.steps import Attempt, call_in, call_of
+from rerail.llm.turns import Bodies, Turn, each_turn
 from rerail.llm.view import Completion, Message
-from rerail.tape.exchange import Exchange, exchanges
+from rerail.tape.exchange import Exchange, joined
 from rerail.tape.reader import Tape
-from rerail.tape.records import CaptureMissing, Event, RunEnded, RunLost, RunStarted
+from rerail.tape.records import (
+    CaptureMissing,
+    Event,
+    HttpRequest,
+    RunEnded,
+    RunLost,
+    RunStarted,
+)
 from rerail.trace.story import Gap, Said, Story
 from rerail.wire.http1 import parse_head, status_line
 
@@ -30,7 +37,7 @@ def story_of(
 
     Raises TapeAltered.
     """
-    found = exchanges(tape)
+    found, events = _traffic(tape)
     calls = model_calls(tape, found, damaged=damaged)
     offered: dict[str, Mapping[str, Any]] = {}
 
@@ -41,16 +48,28 @@ def story_of(
         return read
 
     by_id = {exchange.exchange_id: exchange for exchange in found}
-    said = list(_told(turns(found, calls.steps, bodies), calls.steps, by_id, ""))
+    said = list(_told(each_turn(found, calls.steps, bodies), calls.steps, by_id, ""))
     for lane, beside in _lanes(found, calls.aside):
-        said += _told(turns(found, beside, bodies), beside, by_id, lane)
+        said += _told(each_turn(found, beside, bodies), beside, by_id, lane)
     said.sort(key=lambda one: one.order)
-    events = [
-        e for e in tape.events() if isinstance(e, RunStarted | RunEnded | RunLost | CaptureMissing)
-    ]
     return Story(
         source, True, tuple(said), offered, _end(events), tuple(_gaps(events)), _ids(events)
     )
+
+
+def _traffic(tape: Tape) -> tuple[list[Exchange], list[Event]]:
+    """The exchanges with models, and the events that say how the run went; the rest passes by."""
+    of_models: set[int] = set()
+    traffic: list[Event] = []
+    others: list[Event] = []
+    for event in tape.events():
+        if isinstance(event, HttpRequest) and call_in(parse_head(event.head), event.host):
+            of_models.add(event.exchange_id)
+        if getattr(event, "exchange_id", 0) in of_models:
+            traffic.append(event)
+        elif isinstance(event, RunStarted | RunEnded | RunLost | CaptureMissing):
+            others.append(event)
+    return joined(traffic, tape.unfinished()), others
 
 
 def _add_schemas(offered: dict[str, Mapping[str, Any]], request: bytes) -> None:
