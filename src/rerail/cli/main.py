@@ -28,6 +28,10 @@ VERBS: Final = {
     "approve": ("rerail.cli.approve:approve", "Let one proposal be applied to one target."),
     "reconcile": ("rerail.cli.reconcile:reconcile", "What an action did whose outcome is unknown."),
     "runs": ("rerail.cli.runs:runs", "Holds on tasks: what stands, one more, one less."),
+    "import": (
+        "rerail.cli.imported:import_",
+        "Read another program's file: what it shows.",
+    ),
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
 }

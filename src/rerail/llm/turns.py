@@ -64,6 +64,15 @@ def turns(
     bodies: Callable[[Exchange], Bodies],
 ) -> list[Turn]:
     """The turns of a run in the order of its steps; `attempts` is from `rerail.llm.steps`."""
+    return list(each_turn(exchanges, attempts, bodies))
+
+
+def each_turn(
+    exchanges: Iterable[Exchange],
+    attempts: Mapping[int, Attempt],
+    bodies: Callable[[Exchange], Bodies],
+) -> Iterator[Turn]:
+    """The same one by one: each prompt holds all before it, and all together need much room."""
     last: dict[int, tuple[Exchange, Attempt]] = {}
     for exchange in exchanges:
         attempt = attempts.get(exchange.exchange_id)
@@ -71,7 +80,6 @@ def turns(
             last |= dict.fromkeys(attempt.steps, (exchange, attempt))
     sessions: dict[int, Bodies] = {}
     said: deque[Counter[str]] = deque(maxlen=_LOOKED_BACK)
-    found = []
     for step in sorted(last):
         exchange, attempt = last[step]
         if attempt.turns:
@@ -80,10 +88,9 @@ def turns(
             turn = _turn_in_session(exchange, attempt, step, sessions[number], said)
         else:
             turn = _turn(exchange, attempt, bodies, said)
-        found.append(turn)
+        yield turn
         if turn.prompt is not None:
             said.append(_parts(turn.prompt.messages))
-    return found
 
 
 def _turn(
