@@ -36,6 +36,7 @@ def test_the_start_fails_and_the_reference_repair_passes(task: Task, tools: Tool
     assert after.fixed, after
     assert not after.cheated
     assert after.checker == "typescript 7.0.2"
+    assert before.mismatch is after.mismatch is None
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
@@ -283,6 +284,19 @@ def test_what_runs_may_not_reach_out(
     found = run_test(task.repair_files, test, "word", tools)
     assert not found.passed
     assert "ERR_ACCESS_DENIED" in found.said or "did not end" in found.said
+
+
+def test_a_kept_compiler_that_is_behind_is_told_and_does_not_count(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = task_named("renamed_field")
+    behind = tools.typescript.check(task.start_files)
+    monkeypatch.setattr(tools.typescript, "check", lambda files: behind)
+    verdict = judge(task, task.repair_files, tools=tools)
+    assert verdict.fixed
+    assert verdict.mismatch is not None
+    assert verdict.mismatch.category == "check"
+    assert verdict.mismatch.only_kept == behind.errors
 
 
 def test_a_project_without_anything_is_judged_too(tools: Tools) -> None:
