@@ -12,6 +12,7 @@ from rerail.experiment.tasks.judge import Verdict, judge
 from rerail.experiment.tasks.run_test import run_test
 from rerail.experiment.tasks.task import Task, task_named, tasks
 from rerail.experiment.tasks.toolbox import Tools
+from tests.experiment.tasks.otherwise import OTHERWISE
 from tests.typescript import tools_or_skip
 
 
@@ -45,6 +46,12 @@ def test_no_part_of_a_repair_is_enough(task: Task, tools: Tools) -> None:
     for path in changed:
         files = {**task.repair_files, path: task.start_files[path]}
         assert not judge(task, files, tools=tools).fixed, path
+
+
+@pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
+def test_another_good_repair_passes_too(task: Task, tools: Tools) -> None:
+    verdict = judge(task, {**task.repair_files, **OTHERWISE[task.name]}, tools=tools)
+    assert verdict.fixed, verdict
 
 
 @dataclass(frozen=True)
