@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 MODEL  ?= simulated
 
-.PHONY: demo test test-agents lint bench bench-trace nodes clean
+.PHONY: demo test test-agents lint bench bench-trace nodes typescript clean
 
 $(VENV)/ready: pyproject.toml tools/install-dev
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,8 @@ lint: $(VENV)/ready        ## ruff, mypy (strict), import-linter
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+typescript: .typescript/ready ## the native TypeScript compiler for the tests, with npm
 
 nodes: $(VENV)/ready       ## Node 20, 22 and 24 for the tests, whatever is on the PATH
 	tools/install-nodes $(BIN)/python

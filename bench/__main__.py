@@ -21,6 +21,7 @@ from bench.size import measure as measure_size
 from bench.startup import measure as measure_startup
 from bench.streams import measure_events, measure_large
 from bench.table import document, markdown, plain
+from bench.tools import measure as measure_tools
 from rerail import __version__
 
 MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
@@ -33,6 +34,7 @@ MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
     "calls": (measure_calls, "latency and throughput of model calls, recording and replaying"),
     "events": (measure_events, "server-sent events 100 ms apart"),
     "size": (measure_size, "the tape of a 50-turn agent"),
+    "tools": (measure_tools, "a check with a tool that stays, against one started for it"),
     "large": (measure_large, "a download and an upload of 1 GiB, and the memory they take"),
 }
 _NOT_QUICK: Final = ("large",)
