@@ -180,7 +180,10 @@ class _Replaying:
         )
         self._record = record() if record else None
         self._playhead = Playhead.of(
-            self._player.script, log=record is not None, path=place.run_folder
+            self._player.script,
+            log=record is not None,
+            path=place.run_folder,
+            private=place.sandbox.view.private if place.sandbox else (),
         )
         self._stage = Stage(
             self._player,
