@@ -201,6 +201,32 @@ def test_a_patched_request(rail: Rail, model: SimulatedModel, sdk: str) -> None:
 
 
 @pytest.mark.usefixtures("model")
+def test_files_that_came_otherwise_are_put_in_place(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk), options=["-e", "MOOD=good"])
+    words = (str(recorded.tape), "--to", "3", "--hint", HINT, "-e", "MOOD=bad")
+    ran, report = rewind(rail, *words)
+    assert report["files_at_step"]["differs"] == ["mood.txt"]
+    assert "the mood is bad" in ran.said
+    ran, report = rewind(rail, *words, "--restore-workspace")
+    assert ran.status == 0, ran.said
+    assert report["files_at_step"] == {
+        "differing": 1, "differs": ["mood.txt"], "put_in_place": True
+    }  # fmt: skip
+    assert "the mood is good" in ran.said
+    fork = rail.folder / "run.s3-2.tape"
+    for moment in ("s3", "end"):
+        shown = rail.run(*rail.rerail("show", str(fork), "mood.txt", "--files", moment))
+        assert shown.text == "good"
+    rail.stop_origins()
+    replayed = rail.replay(fork)
+    assert replayed.green, replayed.said
+    assert "the mood is good" in replayed.text
+    again = rail.replay(fork, options=["-o", str(rail.folder / "again.tape")])
+    assert again.green, again.said
+    assert "the mood is good" in rail.replay(rail.folder / "again.tape").text
+
+
+@pytest.mark.usefixtures("model")
 def test_several_forks_side_by_side(rail: Rail, sdk: str) -> None:
     recorded = rail.record(*rail.python("mender.py", sdk))
     words = (str(recorded.tape), "--to", "best", *CHECK, "--hint", HINT, "--turns", "4")
@@ -243,6 +269,7 @@ def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
         (["--to", "3", "--answer", '{"wash": ""}'], "at s3, the request has no result of `wash`"),
         (["--to", "3", "--answer", "yes"], "the answer is not JSON"),
         (["--to", "3", "--edit-request", "nowhere"], "cannot read the patch in nowhere"),
+        (["--to", "1", "--restore-workspace", "--workspace", "in-place"], "makes none"),
         (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
     ],
 )

@@ -83,6 +83,9 @@ class _Watch(Tap):
     def request_end(self, framing: Framing, chunk_lines: bytes, trailers: bytes) -> None:
         pass
 
+    def restored(self) -> None:
+        pass
+
     def edited(self, body: bytes, why: str) -> None:
         pass
 

@@ -1,11 +1,13 @@
 """Where a replay leaves its tape and goes on live: what a rewind decides for a player."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from rerail.compare.canon import Request
 from rerail.llm.calls import ModelCall
+from rerail.playback.scratch import Copy
 
 
 class Edited(Struct, frozen=True):
@@ -30,6 +32,13 @@ class Onward(Protocol):
     @property
     def begun(self) -> bool:
         """Whether it has: then no model call is answered from the tape any more."""
+
+    def arrived(self, folders: Sequence[Copy]) -> bool:
+        """The first request is about to go on live, from these copies; whether it changed them.
+
+        Raises:
+            CannotGoOn: They are not, and cannot be made, what they were.
+        """
 
     def leaves(self, step: int) -> bool:
         """Whether a recorded model call of this step is asked anew."""

@@ -23,6 +23,7 @@ from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
 from rerail.playback.player import Player
 from rerail.playback.probes import Playhead
+from rerail.playback.put_back import PutBack
 from rerail.proxy.answers import refusal
 from rerail.proxy.certs import OriginFlaw, recorded_flaw
 from rerail.proxy.handler import OriginUnreachable, Route, Session, Tap, Wire
@@ -64,8 +65,13 @@ class Stage:
         live: LiveCalls | None = None,
         hold: Hold | None = None,
         playhead: Playhead | None = None,
+        put_back: PutBack | None = None,
+        going_live: Callable[[], bool] | None = None,
     ) -> None:
+        """`going_live` is called before each request goes on live: has it changed the folders?"""
         self.player = player
+        self.put_back = put_back
+        self.going_live = going_live
         self.playhead = playhead
         self.hold = hold
         self.heads = AskedHeads(redactor)
@@ -327,6 +333,7 @@ class PlayedSession:
             plan = answer.plan
             if playhead is not None:
                 playhead.serving(plan.exchange_id)
+            self._put_back(plan.exchange_id)
             self._served, self._begun = answer, False
             self._timer.begin(plan.requested_at)
             if plan.is_websocket:
@@ -339,6 +346,8 @@ class PlayedSession:
     def _go_live(self, arriving: "_Arriving", answer: GoLive) -> None:
         assert self._stage.live is not None
         try:
+            if self._stage.going_live is not None and self._stage.going_live():
+                self._restored()
             edited = answer.edit(arriving.raw) if answer.edit else None
         except CannotGoOn as reason:
             player, request = self._stage.player, arriving.request()
@@ -351,6 +360,17 @@ class PlayedSession:
         self._busy = True
         raw = edited.raw if edited is not None else arriving.raw
         self._stage.live.call(self._route, raw, self._wire, self._live_done)
+
+    def _put_back(self, exchange_id: int) -> None:
+        try:
+            if self._stage.put_back is not None and self._stage.put_back.serving(exchange_id):
+                self._restored()
+        except (OSError, TapeAltered, NotOnTape) as error:
+            self._stage.player.ledger.notes[f"files cannot be put in place: {error}"] += 1
+
+    def _restored(self) -> None:
+        if self._heard is not None:
+            self._heard.restored()
 
     def _live_done(self) -> None:
         self._busy = False

@@ -76,6 +76,11 @@ class Overhearing:
         if self._sending is not None:
             self._sending.edited(body, why)
 
+    def restored(self) -> None:
+        """Before the last request goes on, the folders were put as they had been recorded."""
+        if self._sending is not None:
+            self._sending.restored()
+
     def origin(self, data: bytes) -> None:
         """Bytes of the origin."""
         if self._tunnel is not None:

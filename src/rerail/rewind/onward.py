@@ -6,6 +6,7 @@ must not write to the world a second time.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,7 +14,9 @@ from rerail.compare.canon import Request
 from rerail.errors import UsageProblem
 from rerail.llm.calls import ModelCall
 from rerail.playback.onward import CannotGoOn, Edited
+from rerail.playback.scratch import Copy
 from rerail.rewind.edits import Edits, NotEditable
+from rerail.rewind.files import PutInPlace
 from rerail.rewind.request import NotReadable, with_body
 
 _PATTERN: Final = re.compile(r"([A-Z*]+) ([^/\s]+)(/\S*)?")
@@ -53,18 +56,26 @@ class Onward:
     """The decisions of one rewind, as `rerail.playback.onward.Onward` asks for them.
 
     `step` is the first model call that is asked anew. `turns` bounds the model calls from there on;
-    None does not. `taken` counts them.
+    None does not. `taken` counts them. `files` are those to be put in place there.
     """
 
     step: int
     edits: Edits = field(default_factory=Edits)
     turns: int | None = None
     allowed: tuple[Allowed, ...] = ()
+    files: PutInPlace | None = None
+    has_arrived: bool = False
     taken: set[int] = field(default_factory=set)
 
     @property
     def begun(self) -> bool:
         return bool(self.taken)
+
+    def arrived(self, folders: Sequence[Copy]) -> bool:
+        if self.files is None or self.has_arrived:
+            return False
+        self.has_arrived = True
+        return self.files.put(folders)
 
     def leaves(self, step: int) -> bool:
         return step >= self.step or self.begun

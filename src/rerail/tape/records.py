@@ -32,7 +32,7 @@ StreamKind = Literal[
     "passed",  # another pipe, socket or terminal that the agent gave it: passes by
 ]
 EditKind = Literal["hint", "answer", "patch"]
-SnapshotReason = Literal["start", "step", "child", "end"]
+SnapshotReason = Literal["start", "step", "child", "restored", "end"]
 
 
 class Edit(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -339,8 +339,9 @@ class WorkspaceSnapshot(Event, frozen=True, kw_only=True, tag="workspace.snapsho
     """A folder as it was at one moment: its tree by digest (`rerail.tape.trees`).
 
     `why` says the moment: the command has just begun; a model call's request (`exchange_id`) has
-    been received, and its reply was held back until now; the process `process_id` has ended; the
-    command has ended. `others` are further exchanges whose requests had been received by the same
+    been received, and its reply was held back until now; the process `process_id` has ended; a
+    rewind has put files in place before it went on with `exchange_id`; the command has ended.
+    `others` are further exchanges whose requests had been received by the same
     moment. `also` marks a folder beside the workspace. `files` and `size` (bytes) are
     what the tree holds, `added`, `changed` and `removed` count the paths against the snapshot of
     the folder before. `not_captured` is what has been left out since that snapshot, `left_out`

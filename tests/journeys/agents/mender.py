@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,8 @@ def write(text: str) -> str:
     return text
 
 
+Path("mood.txt").write_text(os.environ.get("MOOD", ""))
 last = with_openai() if sys.argv[1] == "openai" else with_anthropic()
 print("the last word is", last, flush=True)
+print("the mood is", Path("mood.txt").read_text(), flush=True)
 sys.exit(0 if last == "right" else 1)
