@@ -17,7 +17,7 @@ from rerail.playback.answers import Answer, GoLive, Refused, Served
 from rerail.playback.dialogue import Dialogue
 from rerail.playback.heads import Asked, AskedHeads
 from rerail.playback.hold import Hold
-from rerail.playback.onward import CannotGoOn
+from rerail.playback.onward import CannotGoOn, Edited, Hear, Line
 from rerail.playback.order import Order
 from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
@@ -50,6 +50,9 @@ class LiveCalls(Protocol):
 
     def call(self, route: Route, raw: bytes, wire: Wire, done: Callable[[], None]) -> None:
         """Pass a whole request on; its reply goes to `wire`, and `done` is called at its end."""
+
+    def converse(self, route: Route, upgrade: bytes, hear: Hear) -> Line:
+        """Open a WebSocket as the agent had; what the origin says there is told to `hear`."""
 
 
 class Stage:
@@ -110,6 +113,7 @@ class PlayedSession:
         self._begun = False
         self._held: Piece | None = None
         self._dialogue: Dialogue | None = None
+        self._upgrade = b""
         self._flaw: OriginFlaw | None = None
         self._no_tls: OriginUnreachable | None = None
         self._timer = stage.pace.timer()
@@ -325,8 +329,6 @@ class PlayedSession:
     def _give(self, arriving: "_Arriving", answer: Answer) -> None:
         playhead = self._stage.playhead
         if isinstance(answer, GoLive):
-            if playhead is not None:
-                playhead.went_live()
             self._go_live(arriving, answer)
         elif isinstance(answer, Served):
             self._busy = True
@@ -346,8 +348,7 @@ class PlayedSession:
     def _go_live(self, arriving: "_Arriving", answer: GoLive) -> None:
         assert self._stage.live is not None
         try:
-            if self._stage.going_live is not None and self._stage.going_live():
-                self._restored()
+            self.going_live()
             edited = answer.edit(arriving.raw) if answer.edit else None
         except CannotGoOn as reason:
             player, request = self._stage.player, arriving.request()
@@ -355,11 +356,28 @@ class PlayedSession:
             refused = player.stop_going_on(answer.request, reason, call, request)
             self._wire.write(refused.reply)
             return
-        if edited is not None and self._heard is not None:
-            self._heard.edited(edited.body, edited.why)
+        if edited is not None:
+            self.edited(edited)
         self._busy = True
         raw = edited.raw if edited is not None else arriving.raw
         self._stage.live.call(self._route, raw, self._wire, self._live_done)
+
+    def going_live(self) -> None:
+        """Something is about to go on live from here. Raises CannotGoOn."""
+        if self._stage.playhead is not None:
+            self._stage.playhead.went_live()
+        if self._stage.going_live is not None and self._stage.going_live():
+            self._restored()
+
+    def edited(self, edited: Edited) -> None:
+        """The origin is sent this in place of what the agent said last."""
+        if self._heard is not None:
+            self._heard.edited(edited.body, edited.why)
+
+    def line(self, hear: Hear) -> Line:
+        """A live conversation with the origin, opened as the agent's own was."""
+        assert self._stage.live is not None
+        return self._stage.live.converse(self._route, self._upgrade, hear)
 
     def _put_back(self, exchange_id: int) -> None:
         try:
@@ -377,6 +395,7 @@ class PlayedSession:
         self._pump()
 
     def _switch(self, arriving: "_Arriving", answer: Served, plan: Plan) -> None:
+        self._upgrade = arriving.raw
         key = arriving.head.get(b"sec-websocket-key") or b""
         self._wire.write(plan.switching_head(key))
         assert plan.head is not None
@@ -390,6 +409,7 @@ class PlayedSession:
             self._timer,
             ready=self._ready,
             listener=self._listener(arriving),
+            goings=self if self._stage.live is not None else None,
         )
         self._dialogue.begin()
         held = self._scanner.take_held()

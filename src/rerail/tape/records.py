@@ -240,8 +240,8 @@ class HttpRequestBody(Event, frozen=True, kw_only=True, tag="http.request.body")
 class HttpRequestEdited(Event, frozen=True, kw_only=True, tag="http.request.edited"):
     """What the origin was sent in place of the body that the agent sent, and why.
 
-    The agent's own is in `http.request`. `content` is the digest of the body sent, `size` its
-    length in bytes, without a content coding.
+    The agent's own is in `http.request`; on a WebSocket it is the last message before this event.
+    `content` is the digest of the body sent, `size` its length in bytes, without a content coding.
     """
 
     exchange_id: int
