@@ -253,6 +253,7 @@ class Saved:
         state = self._state(last.number, how) if last else b""
         keeping = Keeping.reopen(tape, recorded.started.code.digest)
         keeping.resumed(last.number if last else 0, how, engine_name())
+        keeping.hold()
         run = Run(
             keeping,
             recorded.code,
