@@ -25,9 +25,9 @@ from rerail.script.engine import Ended
 from rerail.script.history import Told, encode_history
 from rerail.script.pause import Pause
 from rerail.script.proof import script_key, witness_of_answer, witness_of_pause
+from rerail.script.recorded import Recorded
 from rerail.script.values import encoded
-from rerail.tape.reader import Tape
-from rerail.tape.records import Body, Component, HttpRequest, Parent, RunEnded, RunStarted
+from rerail.tape.records import Body, Component, Parent, RunEnded, RunStarted
 from rerail.tape.reopening import reopen
 from rerail.tape.script_records import (
     How,
@@ -134,16 +134,11 @@ class Keeping:
         return keeping
 
     @classmethod
-    def reopen(cls, tape: Tape, code: bytes) -> Self:
-        """Go on with a tape whose writer is gone; `tape` has been checked. Raises TapeBusy.
-
-        `code` is the SHA-256 of the script's text.
-        """
-        requests = [event for event in tape.events() if isinstance(event, HttpRequest)]
-        last = tape.event(tape.last_seq)
-        at = max(last.at, wall_ns() - tape.run.wall)
-        exchanges = max((event.exchange_id for event in requests), default=0)
-        return cls(reopen(tape.path), tape.run.run_id, code=code, at=at, exchanges=exchanges)
+    def reopen(cls, path: Path, recorded: Recorded) -> Self:
+        """Go on with a tape whose writer is gone, and which has been checked. Raises TapeBusy."""
+        run, code = recorded.run, recorded.started.code.digest
+        at = max(recorded.last_at, wall_ns() - run.wall)
+        return cls(reopen(path), run.run_id, code=code, at=at, exchanges=recorded.exchanges)
 
     def started(self, started: ScriptStarted, code: str, inputs: dict[str, Any]) -> None:
         """The script begins: its text, and what it is given."""
