@@ -55,9 +55,13 @@ _SMALL: Final = 64 << 10
 
 
 @cache
-def user_key(folder: Path) -> bytes:
-    """The key by which this user's own tapes are known on this machine."""
+def _key_of(data_home: str, home: str) -> bytes:
+    folder = default_folder({"XDG_DATA_HOME": data_home, "HOME": home})
     return Authority.open_or_create(folder).witness_key
+
+
+def _homes() -> tuple[str, str]:
+    return os.environ.get("XDG_DATA_HOME", ""), os.environ.get("HOME", "")
 
 
 @lru_cache(maxsize=1)
@@ -70,8 +74,8 @@ def _digest(data: bytes) -> bytes:
 
 
 def own_key() -> bytes:
-    """The same, where the environment says that it lies."""
-    return user_key(default_folder(os.environ))
+    """The key by which this user's own tapes are known on this machine."""
+    return _key_of(*_homes())
 
 
 class Keeping:
