@@ -16,6 +16,7 @@ from bench.calls import measure as measure_calls
 from bench.children import measure as measure_children
 from bench.clock import measure as measure_clock
 from bench.contenders import RunFailed
+from bench.durable import measure as measure_durable
 from bench.figures import Row
 from bench.size import measure as measure_size
 from bench.startup import measure as measure_startup
@@ -33,6 +34,7 @@ MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
     "children": (measure_children, "each child process of an agent, recording and replaying"),
     "calls": (measure_calls, "latency and throughput of model calls, recording and replaying"),
     "events": (measure_events, "server-sent events 100 ms apart"),
+    "durable": (measure_durable, "durable scripts: a pause, a fork, a resumed run, bytes a step"),
     "size": (measure_size, "the tape of a 50-turn agent"),
     "tools": (measure_tools, "a check with a tool that stays, against one started for it"),
     "large": (measure_large, "a download and an upload of 1 GiB, and the memory they take"),

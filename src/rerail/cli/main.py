@@ -23,6 +23,7 @@ VERBS: Final = {
     "why": ("rerail.cli.why:why", "Where a value came from: the first record that holds it."),
     "diff": ("rerail.cli.diff:diff", "Two tapes beside each other, down to where they part."),
     "test": ("rerail.cli.test:test", "Make a regression test out of a tape."),
+    "check": ("rerail.cli.check:check", "Would a durable script run? Before it costs anything."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
     "run": ("rerail.cli.run:run", "An agent's task with an independent check, from a contract."),
     "approve": ("rerail.cli.approve:approve", "Let one proposal be applied to one target."),
