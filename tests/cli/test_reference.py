@@ -23,6 +23,19 @@ def context(verb: str) -> click.Context:
     return click.Context(command(verb), info_name=verb, parent=CONTEXT)
 
 
+def parts(verb: str) -> list[click.Context]:
+    """What of a verb takes options: itself, or each command of a group."""
+    whole = context(verb)
+    if not isinstance(whole.command, click.Group):
+        return [whole]
+    found = []
+    for name in whole.command.list_commands(whole):
+        part = whole.command.get_command(whole, name)
+        assert part is not None
+        found.append(click.Context(part, info_name=name, parent=whole))
+    return found
+
+
 def options(context: click.Context) -> list[str]:
     """The options as the help has them: `-o, --output TAPE`."""
     records = [
@@ -53,7 +66,8 @@ def test_every_verb_has_its_section_and_its_row_and_there_are_no_others() -> Non
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_options_of_a_verb_are_those_of_the_program(verb: str) -> None:
-    assert documented(f"`rerail {verb}`") == options(context(verb))
+    expected = [option for part in parts(verb) for option in options(part)]
+    assert documented(f"`rerail {verb}`") == expected
 
 
 def test_the_options_before_a_verb_are_those_of_the_program() -> None:
@@ -62,14 +76,15 @@ def test_the_options_before_a_verb_are_those_of_the_program() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_usage_of_a_verb_is_that_of_the_program(verb: str) -> None:
-    usage = re.sub(r"\s+", " ", context(verb).get_usage()).removeprefix("Usage: ")
-    assert f"\n{usage}\n" in SECTIONS[f"`rerail {verb}`"]
+    for part in parts(verb):
+        usage = re.sub(r"\s+", " ", part.get_usage()).removeprefix("Usage: ")
+        assert f"\n{usage}\n" in SECTIONS[f"`rerail {verb}`"]
 
 
 def test_no_option_is_mentioned_that_does_not_exist() -> None:
     known = spellings(options(CONTEXT))
     for verb in VERBS:
-        known |= spellings(options(context(verb)))
+        known |= spellings([option for part in parts(verb) for option in options(part)])
     for span in re.findall(r"`([^`\n]+)`", PAGE):
         ours = span.partition(" -- ")[0]
         assert spellings([ours]) <= known, span
@@ -77,7 +92,7 @@ def test_no_option_is_mentioned_that_does_not_exist() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_option_says_what_it_means(verb: str) -> None:
-    for parameter in command(verb).params:
+    for parameter in [one for part in parts(verb) for one in part.command.params]:
         if isinstance(parameter, click.Option):
             assert parameter.help
             assert parameter.help.endswith(".")

@@ -77,6 +77,11 @@ def parse(words: list[str]) -> None:
     context = click.Context(program, info_name="rerail")
     command = program.get_command(context, verb)
     assert command is not None, f"there is no verb {verb}"
+    if isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
+        part = command.get_command(context, arguments[0])
+        assert part is not None, f"there is no {verb} {arguments[0]}"
+        part.make_context(arguments[0], arguments[1:], parent=context)
+        return
     command.make_context(verb, arguments, parent=context)
 
 
@@ -115,6 +120,9 @@ def test_every_option_of_a_command_in_the_text_exists(page: Path) -> None:
             continue
         command = program.get_command(click.Context(program), verb)
         assert command is not None, span
+        if isinstance(command, click.Group):
+            named = [command.get_command(click.Context(command), word) for word in words[2:3]]
+            command = next((part for part in named if part), command)
         known = {option for holder in (program, command) for option in options_of(holder)}
         own = words[: words.index("--")] if "--" in words else words
         assert {word for word in own if word.startswith("-")} <= known | {"--help"}, span

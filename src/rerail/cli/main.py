@@ -18,6 +18,7 @@ VERBS: Final = {
     "record": ("rerail.cli.record:record", "Run a command and keep everything on a tape."),
     "replay": ("rerail.cli.replay:replay", "Play a tape back to the same or a changed command."),
     "rewind": ("rerail.cli.rewind:rewind", "Back to a step, a hint, and on from there, live."),
+    "experiment": ("rerail.cli.experiment:experiment", "Failed runs rewound, and the receipt."),
     "show": ("rerail.cli.show:show", "Look at a tape: summary, exchanges, one exchange whole."),
     "steps": ("rerail.cli.steps:steps", "The conversation: what each model call heard and said."),
     "why": ("rerail.cli.why:why", "Where a value came from: the first record that holds it."),
