@@ -10,8 +10,8 @@ from typing import Any, Final, Protocol
 
 from rerail.trace.story import Gap, Story
 
-IDENTIFIERS: Final = ("run", "task", "proposal", "approval", "attempt", "request", "call")
-"""What records are joined by. `attempt` is that of an action on the target, `request` what both
+IDENTIFIERS: Final = ("run", "task", "proposal", "approval", "attempt", "request", "call", "tape")
+"""What records are joined by. `tape` is a tape's id, known when it is sealed; `attempt` is that of an action on the target, `request` what both
 sides of an HTTP request call it (`x-request-id`), `call` a model's own id of a tool call."""
 
 
@@ -53,8 +53,8 @@ class CaseSource(Protocol):
     whole: bool
     gaps: tuple[Gap, ...]
 
-    def records(self) -> Iterator[Record]:
-        """All records in the source's own order."""
+    def records(self, *, worded: bool = True) -> Iterator[Record]:
+        """All records in the source's own order; where words cost time, `says` may be left out."""
 
     def story(self) -> Story | None:
         """The conversation, where the source holds one."""

@@ -1,0 +1,186 @@
+"""A tape as a source of a case: its events as records, one by one, and what opens them.
+
+What an event says in words is given, since words are the command line's. Only events of the two
+planes have their fields in their records; of all others a record holds what joins it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from msgspec.structs import asdict
+
+from rerail.errors import NotOnTape, RerailError
+from rerail.tape.reader import Tape
+from rerail.tape.records import (
+    Body,
+    Event,
+    HttpReplyHead,
+    HttpRequest,
+    McpMessage,
+    RunEnded,
+    RunStarted,
+    UnknownEvent,
+)
+from rerail.trace.record import Record
+from rerail.trace.story import Gap, Story
+from rerail.trace.telling import story_of
+
+_REQUEST_ID: Final = re.compile(
+    rb"\r\n(?:x-request-id|request-id|x-correlation-id|idempotency-key|traceparent):[ \t]*"
+    rb"([\x21-\x7e]+)",
+    re.IGNORECASE,
+)
+_IDS: Final = {
+    "run_id": "run",
+    "task_id": "task",
+    "proposal_ref": "proposal",
+    "approval_id": "approval",
+    "attempt_id": "attempt",
+    "tape_id": "tape",
+}
+_TOLD_OF: Final = (
+    "run.", "task.", "observation.", "baseline.", "scratch.", "agent.", "budget.", "proposal.",
+    "check.", "verdict.", "approval.", "action.", "target.", "cleanup.", "hold.", "retry.",
+    "process.ended", "capture.", "http.failed", "connection.",
+)  # fmt: skip
+
+
+class Words(Protocol):
+    """How events are put into words, given by whoever shows them."""
+
+    def line(self, event: Event) -> str:
+        """What an event says, in one line."""
+        ...
+
+    def whole(self, tape: Tape, ref: str) -> str:
+        """What stands at a place of a tape, as text. Raises NotOnTape."""
+        ...
+
+
+class TapeSource:
+    """One tape of a case. Holds the file open: use it in a `with` block or call `close`."""
+
+    recorded = True
+
+    def __init__(self, name: str, path: Path, words: Words, *, tape_id: str = "") -> None:
+        self.name = name
+        self.title = path.name
+        self.tape_id = tape_id
+        self.tape = Tape.open(path)
+        self.damage: list[RerailError] = []
+        self._words = words
+
+    def close(self) -> None:
+        """Give the file up."""
+        self.tape.close()
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has its end record: its numbers have no gap, or reading it would fail."""
+        return self.tape.ended is not None
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What the recorder itself says that it missed stands on the tape as records."""
+        return ()
+
+    def records(self, *, worded: bool = True) -> Iterator[Record]:
+        """Every event. Raises TapeAltered where one cannot be read."""
+        asked: dict[int, list[str]] = {}
+        for event in self.tape.events():
+            record = self._record(event, worded)
+            if isinstance(event, HttpRequest) and record.ids:
+                asked[event.exchange_id] = [value for _, value in record.ids]
+            elif isinstance(event, HttpReplyHead) and event.exchange_id in asked:
+                ids = dict.fromkeys(("request", value) for value in asked.pop(event.exchange_id))
+                record = replace(record, ids=tuple(ids | dict.fromkeys(record.ids)))
+            yield record
+
+    def story(self) -> Story:
+        """The conversation. Raises TapeAltered."""
+        return story_of(self.tape, self.name, damaged=self.damage.append)
+
+    def evidence(self, ref: str) -> str:
+        """The event, exchange or step of that number, with its content. Raises NotOnTape."""
+        return self._words.whole(self.tape, ref)
+
+    def content(self, digest: str) -> bytes:
+        """The content with that digest (`sha256:…`). Raises NotOnTape."""
+        return self.tape.blob(bytes.fromhex(digest.removeprefix("sha256:")))
+
+    def _record(self, event: Event, worded: bool) -> Record:
+        kind = kind_of(event)
+        fields = self._fields(kind, event)
+        return Record(
+            self.name,
+            f"e{event.seq}",
+            event.seq,
+            kind,
+            event.component,
+            self._words.line(event) if worded else "",
+            event.wall,
+            tuple(self._ids(kind, event, fields)),
+            fields,
+        )
+
+    def _fields(self, kind: str, event: Event) -> Mapping[str, Any]:
+        if kind.startswith(_TOLD_OF):
+            return {name: _plain(name, value) for name, value in asdict(event).items()}
+        number = getattr(event, "exchange_id", 0)
+        if isinstance(event, HttpRequest):
+            line = event.head.partition(b"\r\n")[0].decode("latin-1")
+            return {"exchange": number, "method": line.partition(" ")[0], "host": event.host}
+        if isinstance(event, HttpReplyHead):
+            return {"exchange": number, "status": event.head[9:12].decode("latin-1")}
+        if isinstance(event, McpMessage):
+            return {"process": event.process_id, "sender": event.sender, "content": event.content}
+        return {"exchange": number} if number else {}
+
+    def _ids(
+        self, kind: str, event: Event, fields: Mapping[str, Any]
+    ) -> Iterator[tuple[str, str]]:
+        if isinstance(event, HttpRequest | HttpReplyHead):
+            for found in _REQUEST_ID.findall(event.head):
+                yield "request", found.decode("latin-1")
+            return
+        if isinstance(event, RunEnded) and self.tape_id:
+            yield "tape", self.tape_id
+        if isinstance(event, RunStarted) or kind.startswith(_TOLD_OF):
+            for name, identifier in _IDS.items():
+                if value := fields.get(name):
+                    yield identifier, str(value)
+
+
+def kind_of(event: Event) -> str:
+    """The kind as it stands on the tape."""
+    if isinstance(event, UnknownEvent):
+        return event.name
+    return str(event.__struct_config__.tag)
+
+
+def body_digest(value: object) -> str:
+    """The digest of a body in a record's fields, empty for none."""
+    return str(value["digest"]) if isinstance(value, Mapping) and "digest" in value else ""
+
+
+def _plain(name: str, value: object) -> Any:
+    """A field as plain values, a digest as `sha256:…`."""
+    if isinstance(value, Body):
+        return {"digest": f"sha256:{value.digest.hex()}", "size": value.size}
+    if isinstance(value, bytes):
+        if len(value) == 32:
+            return f"sha256:{value.hex()}"
+        return value.decode("utf-8", "replace")
+    return value
+
+
+def place_of(ref: str) -> int:
+    """The number in a ref such as `e12`. Raises NotOnTape."""
+    digits = ref.lstrip("ersp")
+    if not digits.isdigit():
+        hint = "write e12 for an event, r3 for an exchange, s4 for a step"
+        raise NotOnTape(f"`{ref}` is no place on a tape", hint=hint)
+    return int(digits)
