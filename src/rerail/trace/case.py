@@ -133,9 +133,8 @@ def write_new(path: Path, data: bytes, mode: int = 0o600) -> None:
 
 def _write_new(path: Path, data: bytes, mode: int = 0o400) -> bool:
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     try:
-        with open(descriptor, "wb") as file:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
             file.write(data)
         os.link(aside, path)
     except FileExistsError:

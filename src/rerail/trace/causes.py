@@ -6,6 +6,7 @@ somebody is told it. What merely follows by a protocol is no cause: the protocol
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from rerail.trace.record import CaseSource, Record
@@ -99,7 +100,7 @@ def _between(found: Iterable[_Seen]) -> Iterator[Cause]:
     for one in found:
         by_stage[one.stage].append(one)
     present = [stage for stage in _CHAIN if stage in by_stage]
-    steps = list(zip(present, present[1:], strict=False))
+    steps = list(pairwise(present))
     if "made" in by_stage and "after" in by_stage:
         steps.append(("made", "after"))
     for earlier, later in steps:

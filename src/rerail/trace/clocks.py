@@ -2,7 +2,7 @@
 
 A cause stands before its effect in truth, so that the difference of the two clocks has a bound; a
 request and its answer bound it from both sides (the way of NTP, RFC 5905). Clocks are taken to be
-steady over a run; where the bounds contradict each other, they are not, and nothing is made of them.
+steady over a run; where the bounds contradict each other they are not, and nothing is made of them.
 """
 
 from collections.abc import Iterable, Sequence

@@ -8,11 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from rerail.tape.event import Event
 from rerail.trace.story import Gap, Story
 
 IDENTIFIERS: Final = ("run", "task", "proposal", "approval", "attempt", "request", "call", "tape")
-"""What records are joined by. `tape` is a tape's id, known when it is sealed; `attempt` is that of an action on the target, `request` what both
-sides of an HTTP request call it (`x-request-id`), `call` a model's own id of a tool call."""
+"""What records are joined by.
+
+`attempt` is that of an action on the target, `request` what both sides of an HTTP request call it
+(`x-request-id`), `call` a model's own id of a tool call, `tape` a tape's id, known once sealed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +24,10 @@ class Record:
     """One fact.
 
     `order` is its place in its source (the number of an event, a line), `ref` what opens it
-    (`rerail.trace.finding.Evidence`). `kind` is that of the event on a tape; an imported record has
-    the kind that its mapping gives. `wall` is nanoseconds since 1970 by the source's own clock, None
-    where it does not say. `ids` are (identifier, value) pairs. `fields` is what the record holds.
+    (`rerail.trace.finding.Evidence`). `kind` is that of the event on a tape; an imported record
+    has the kind that its mapping gives. `wall` is nanoseconds since 1970 by the source's own
+    clock, None where it does not say. `ids` are (identifier, value) pairs, `fields` what else the
+    record holds.
     """
 
     source: str
@@ -56,8 +61,25 @@ class CaseSource(Protocol):
     def records(self, *, worded: bool = True) -> Iterator[Record]:
         """All records in the source's own order; where words cost time, `says` may be left out."""
 
+    def worded(self, record: Record) -> Record:
+        """The same record with its words."""
+
+    def events(self) -> Iterator[Event] | None:
+        """A tape's events; None for what was imported."""
+
     def story(self) -> Story | None:
         """The conversation, where the source holds one."""
 
     def evidence(self, ref: str) -> str:
         """What stands at a place, as text. Raises NotOnTape where there is no such place."""
+
+
+def text(record: Record | None, name: str) -> str:
+    """A field as text, empty where there is none."""
+    value: Any = record.fields.get(name) if record is not None else None
+    return "" if value is None else str(value)
+
+
+def short(ref: str) -> str:
+    """A digest's beginning; anything else as it is."""
+    return ref[:19] if ref.startswith("sha256:") else ref

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 from msgspec.structs import asdict
 
 from rerail.errors import NotOnTape, RerailError
+from rerail.llm.steps import call_in
 from rerail.tape.reader import Tape
 from rerail.tape.records import (
     Body,
@@ -27,6 +28,7 @@ from rerail.tape.records import (
 from rerail.trace.record import Record
 from rerail.trace.story import Gap, Story
 from rerail.trace.telling import story_of
+from rerail.wire.http1 import parse_head
 
 _REQUEST_ID: Final = re.compile(
     rb"\r\n(?:x-request-id|request-id|x-correlation-id|idempotency-key|traceparent):[ \t]*"
@@ -41,6 +43,7 @@ _IDS: Final = {
     "attempt_id": "attempt",
     "tape_id": "tape",
 }
+_SAFE: Final = (b"GET ", b"HEAD ", b"OPTIONS ", b"TRACE ", b"CONNECT ")
 _TOLD_OF: Final = (
     "run.", "task.", "observation.", "baseline.", "scratch.", "agent.", "budget.", "proposal.",
     "check.", "verdict.", "approval.", "action.", "target.", "cleanup.", "hold.", "retry.",
@@ -99,6 +102,14 @@ class TapeSource:
                 record = replace(record, ids=tuple(ids | dict.fromkeys(record.ids)))
             yield record
 
+    def worded(self, record: Record) -> Record:
+        """The same record with its words."""
+        return replace(record, says=self._words.line(self.tape.event(record.order)))
+
+    def events(self) -> Iterator[Event]:
+        """Every event as it is."""
+        return self.tape.events()
+
     def story(self) -> Story:
         """The conversation. Raises TapeAltered."""
         return story_of(self.tape, self.name, damaged=self.damage.append)
@@ -131,17 +142,14 @@ class TapeSource:
             return {name: _plain(name, value) for name, value in asdict(event).items()}
         number = getattr(event, "exchange_id", 0)
         if isinstance(event, HttpRequest):
-            line = event.head.partition(b"\r\n")[0].decode("latin-1")
-            return {"exchange": number, "method": line.partition(" ")[0], "host": event.host}
+            return {"exchange": number, "writes": _writes(event)}
         if isinstance(event, HttpReplyHead):
             return {"exchange": number, "status": event.head[9:12].decode("latin-1")}
         if isinstance(event, McpMessage):
             return {"process": event.process_id, "sender": event.sender, "content": event.content}
         return {"exchange": number} if number else {}
 
-    def _ids(
-        self, kind: str, event: Event, fields: Mapping[str, Any]
-    ) -> Iterator[tuple[str, str]]:
+    def _ids(self, kind: str, event: Event, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(event, HttpRequest | HttpReplyHead):
             for found in _REQUEST_ID.findall(event.head):
                 yield "request", found.decode("latin-1")
@@ -152,6 +160,16 @@ class TapeSource:
             for name, identifier in _IDS.items():
                 if value := fields.get(name):
                     yield identifier, str(value)
+
+
+def _writes(request: HttpRequest) -> bool:
+    """Whether a request may change something where it goes: no mere reading, and no model call.
+
+    By its method alone (RFC 9110 section 9.2.1): what a service does with it, it knows itself.
+    """
+    if request.head.startswith(_SAFE):
+        return False
+    return call_in(parse_head(request.head), request.host) is None
 
 
 def kind_of(event: Event) -> str:
