@@ -60,6 +60,7 @@ def freeze(tape: Path, originals: Path) -> Frozen:
 
 
 def _sealed_copy(tape: Path, files: list[Path], originals: Path) -> tuple[Path, tuple[str, ...]]:
+    originals.parent.mkdir(mode=0o700, exist_ok=True)
     originals.mkdir(mode=0o700)
     for path in files:
         copy = shutil.copyfile(path, originals / path.name)

@@ -55,8 +55,12 @@ class CaseSource(Protocol):
     name: str
     title: str
     recorded: bool
-    whole: bool
-    gaps: tuple[Gap, ...]
+
+    @property
+    def whole(self) -> bool: ...
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]: ...
 
     def records(self, *, worded: bool = True) -> Iterator[Record]:
         """All records in the source's own order; where words cost time, `says` may be left out."""

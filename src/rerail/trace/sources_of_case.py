@@ -65,10 +65,19 @@ def entries_of(case: Case) -> list[SourceEntry]:
 @contextmanager
 def opened_sources(case: Case, opener: Opener) -> Iterator[list[CaseSource]]:
     """All sources of a case, closed at the end of the block."""
+    with opened_entries(entries_of(case), case.folder, opener) as sources:
+        yield sources
+
+
+@contextmanager
+def opened_entries(
+    entries: Sequence[SourceEntry], folder: Path, opener: Opener
+) -> Iterator[list[CaseSource]]:
+    """The sources of these entries, closed at the end of the block."""
     with ExitStack() as stack:
         sources = []
-        for entry in entries_of(case):
-            source = opener(entry, entry.found_at(case.folder))
+        for entry in entries:
+            source = opener(entry, entry.found_at(folder))
             stack.callback(getattr(source, "close", _nothing))
             sources.append(source)
         yield sources
