@@ -43,6 +43,14 @@ class Diagnosis:
     context: tuple[Finding, ...] = ()
     missing: tuple[Finding, ...] = ()
 
+    @property
+    def everything(self) -> tuple[Finding, ...]:
+        """Every finding it was made of."""
+        first = (self.first,) if self.first else ()
+        return (
+            *first, *self.later, *self.candidates, *self.unread, *self.context, *self.missing
+        )  # fmt: skip
+
 
 def diagnose(found: Gathered, links: Sequence[Link], detected: Iterable[Finding]) -> Diagnosis:
     """Walk forward from the contract. `detected` are the detectors' findings."""

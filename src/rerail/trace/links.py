@@ -12,6 +12,7 @@ from typing import Final, Literal
 from rerail.llm.view import ToolCall, ToolCallResponse
 from rerail.trace.finding import Category, Evidence, Finding
 from rerail.trace.gathered import Gathered, at
+from rerail.trace.recomputed import recomputed
 from rerail.trace.record import Record, short, text
 from rerail.trace.story import Story
 
@@ -207,82 +208,18 @@ def _verdict(check: _Check, found: Gathered, stories: Sequence[Story]) -> Link:
     if not verdicts:
         return check.unknown("no verdict is on record")
     broken: list[Finding] = []
+    shown: list[Record] = []
     for verdict in verdicts:
-        checks = _of_verdict(found, verdict)
-        follows, why = recomputed(checks)
-        lacking = _lacking(verdict, checks)
-        if lacking and not (follows == "STOP" and any(map(_fails, checks))):
-            return check.unknown(lacking, verdict)
+        follows, why, records = recomputed(found, verdict)
+        if not follows:
+            return check.unknown(why, verdict)
         if follows != text(verdict, "verdict"):
             what = f"the verdict is {text(verdict, 'verdict')}, but {follows} follows: {why}"
-            broken.append(check.finding(what, verdict, *checks[:_TOLD], states=why))
+            broken.append(check.finding(what, verdict, *records[:_TOLD], states=why))
+        shown = [verdict, *records[:_TOLD]]
     if broken:
         return check.broken(broken)
-    last = verdicts[-1]
-    follows, why = recomputed(_of_verdict(found, last))
-    return check.holds(f"{follows} follows: {why}", last, *deciding_checks(found, last)[:_TOLD])
-
-
-def _lacking(verdict: Record, checks: Sequence[Record]) -> str:
-    """What of a verdict's checks is not on record, so that nothing is made of its absence."""
-    kinds: dict[object, set[str]] = {number: set() for number in verdict.fields.get("checks") or ()}
-    for record in checks:
-        kinds.setdefault(record.fields.get("check_id"), set()).add(record.kind)
-    for number, seen in kinds.items():
-        if "check.result" not in seen:
-            return f"no result of check {number} is on record"
-        if "check.ended" not in seen:
-            return f"no record says how check {number} ended"
-    return "" if kinds else "the results it was computed from are not on record"
-
-
-def _of_verdict(found: Gathered, verdict: Record) -> list[Record]:
-    """The records of the checks that a verdict names; of all where it names none."""
-    numbers = verdict.fields.get("checks") or []
-    return [
-        record
-        for record in found.of("check.started", "check.ended", "check.result")
-        if not numbers or record.fields.get("check_id") in numbers
-    ]
-
-
-def deciding_checks(found: Gathered, verdict: Record) -> list[Record]:
-    """The records that made a verdict what it is: failures, else all results."""
-    checks = _of_verdict(found, verdict)
-    failures = [record for record in checks if _fails(record)]
-    return failures or [record for record in checks if record.kind == "check.result"]
-
-
-def recomputed(checks: Sequence[Record]) -> tuple[str, str]:
-    """The verdict that follows from check records, and why: PASS where nothing speaks against it.
-
-    Worked out here anew, and not by the rule that the verdict plane itself uses.
-    """
-    failed = next((record for record in checks if _fails(record)), None)
-    if failed is not None:
-        return "STOP", _failure(failed)
-    passed = [record for record in checks if text(record, "outcome") == "passed"]
-    if not passed:
-        return "STOP", "no case is known to have passed"
-    return "PASS", f"{len(passed)} cases passed, and none failed"
-
-
-def _fails(record: Record) -> bool:
-    if record.kind == "check.result":
-        return text(record, "outcome") in ("failed", "error")
-    if record.kind == "check.started":
-        return text(record, "read_ref") != text(record, "proposal_ref")
-    bad = record.fields.get("timed_out") or record.fields.get("signal") or text(record, "problem")
-    return bool(bad)
-
-
-def _failure(record: Record) -> str:
-    if record.kind == "check.result":
-        protected = "protected " if record.fields.get("protected") else ""
-        return f"{protected}case {text(record, 'name')} {text(record, 'outcome')}"
-    if record.kind == "check.started":
-        return "the checker read another proposal"
-    return text(record, "problem") or "the checker was ended before it was done"
+    return check.holds(f"{follows} follows: {why}", *shown)
 
 
 def _approval(check: _Check, found: Gathered, stories: Sequence[Story]) -> Link:

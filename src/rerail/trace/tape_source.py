@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 
 from rerail.errors import NotOnTape, RerailError
 from rerail.llm.steps import call_in
+from rerail.tape.plane_records import TaskAccepted
 from rerail.tape.reader import Tape
 from rerail.tape.records import (
     Body,
@@ -28,6 +29,7 @@ from rerail.tape.records import (
 from rerail.trace.record import Record
 from rerail.trace.story import Gap, Story
 from rerail.trace.telling import story_of
+from rerail.trace.terms import terms
 from rerail.wire.http1 import parse_head
 
 _REQUEST_ID: Final = re.compile(
@@ -139,7 +141,8 @@ class TapeSource:
 
     def _fields(self, kind: str, event: Event) -> Mapping[str, Any]:
         if kind.startswith(_TOLD_OF):
-            return {name: _plain(name, value) for name, value in asdict(event).items()}
+            fields = {name: _plain(value) for name, value in asdict(event).items()}
+            return {**fields, **self._terms(event)} if isinstance(event, TaskAccepted) else fields
         number = getattr(event, "exchange_id", 0)
         if isinstance(event, HttpRequest):
             return {"exchange": number, "writes": _writes(event)}
@@ -148,6 +151,14 @@ class TapeSource:
         if isinstance(event, McpMessage):
             return {"process": event.process_id, "sender": event.sender, "content": event.content}
         return {"exchange": number} if number else {}
+
+    def _terms(self, event: TaskAccepted) -> Mapping[str, Any]:
+        """What the contract states; nothing where its file cannot be read."""
+        try:
+            return terms(self.tape.blob(event.contract.digest))
+        except RerailError as error:
+            self.damage.append(error)
+            return {}
 
     def _ids(self, kind: str, event: Event, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(event, HttpRequest | HttpReplyHead):
@@ -184,7 +195,7 @@ def body_digest(value: object) -> str:
     return str(value["digest"]) if isinstance(value, Mapping) and "digest" in value else ""
 
 
-def _plain(name: str, value: object) -> Any:
+def _plain(value: object) -> Any:
     """A field as plain values, a digest as `sha256:…`."""
     if isinstance(value, Body):
         return {"digest": f"sha256:{value.digest.hex()}", "size": value.size}

@@ -1,5 +1,6 @@
 """`rerail trace open`: a failed run is frozen, and a case of it is begun."""
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from rerail.cli.texts import json_text, one_line, say
 from rerail.cli.trace.shared import author, by_option, heading, json_option, opener
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
+from rerail.holds import Holds
 from rerail.trace.case import Case
 from rerail.trace.opening import open_case as begin
 from rerail.trace.tapes_of_run import followers, tapes_of_run
@@ -72,4 +74,12 @@ def _tapes(run: str) -> list[Path]:
 
 def _hold(case: Case, run_id: str, task_id: str, question: str, by: str) -> str:
     """No automatic retry, on this machine, until somebody releases it."""
-    return ""
+    with Holds.open(os.environ) as holds:
+        hold = holds.place(
+            run_id=run_id,
+            task_id=task_id,
+            reason=f"a case is open: {question}",
+            by=by,
+            case=str(case.folder.absolute()),
+        )
+    return hold.id

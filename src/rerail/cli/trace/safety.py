@@ -1,5 +1,6 @@
 """`rerail trace safety`: did anything reach the live target? From records alone."""
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from rerail.cli.trace.shared import (
     write,
 )  # fmt: skip
 from rerail.clock import wall_ns
+from rerail.holds import Holds
+from rerail.trace.final import FinalState, final_state
 from rerail.trace.investigation import look
 from rerail.trace.safety import Safety
 from rerail.trace.safety import safety as judge
@@ -32,7 +35,8 @@ def safety(case: Path, by: str | None, as_json: bool) -> int:
     record of the case. 0 where it is contained or rolled back, else 1.
     """
     with opened(case) as (found, sources):
-        result = judge(look(sources).found, now=wall_ns(), held=_held(found.folder))
+        records = look(sources).found
+        result = judge(records, now=wall_ns(), held=held(final_state(records)))
         write(found, "safety", by, asdict(result))
     if as_json:
         say(json_text(asdict(result)))
@@ -49,5 +53,11 @@ def _print(result: Safety) -> None:
         say(one_line(f"  {question.answer}: {question.because}{places(question.evidence)}"))
 
 
-def _held(folder: Path) -> str:
-    return ""
+def held(final: FinalState) -> str:
+    """The hold on the run or its task, on this machine; empty for none."""
+    holds = Holds.open_if_there(os.environ)
+    if holds is None:
+        return ""
+    with holds:
+        found = holds.on(run_id=final.run_id, task_id=final.task_id)
+    return found[0].id if found else ""
