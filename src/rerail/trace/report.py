@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a person says in place of what the category usually calls for; empty where nobody did."""
+    """What a person says in place of what the category usually calls for; empty for nothing."""
 
     by: str = ""
     recovery: str = ""

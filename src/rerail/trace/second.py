@@ -1,7 +1,7 @@
 """The first divergence a second time, by another way: from the stored bytes of the tapes alone.
 
-Shares nothing with `links` and `assumptions`: a table of fields that must agree, looked at number by
-number. Where both ways come to the same record, it is not one program's mistake alone.
+Shares nothing with `links` and `assumptions`: a table of fields that must agree, looked at event by
+event. Where both ways come to the same record, it is not one program's mistake alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,9 +48,14 @@ _WORDS: Final[Mapping[str, tuple[str, Category]]] = {
 }
 
 
-def second_derivation(stored: Iterable[tuple[int, bytes]]) -> Second | None:
-    """The first contradiction on one tape, given its events as they are stored; None for none."""
-    state = _State()
+def second_derivation(
+    stored: Iterable[tuple[int, bytes]], read: Callable[[bytes], bytes]
+) -> Second | None:
+    """The first contradiction on one tape, given its events as they are stored; None for none.
+
+    `read` gives a content by its digest.
+    """
+    state = _State(read)
     for order, data in stored:
         fields = msgspec.msgpack.decode(data)
         kind = fields.get("kind", "")
@@ -70,7 +75,9 @@ _PLANES: Final = frozenset((
 class _State:
     """What was stated so far, and what contradicted it."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[bytes], bytes]) -> None:
+        self._read = read
+        self._contract = ""
         self.found: list[Second] = []
         self._approved: dict[str, Fields] = {}
         self._used: dict[str, str] = {}
@@ -99,6 +106,8 @@ class _State:
             self.found.append(Second(order, category))
         if kind == "observation.read" and not fields.get("problem"):
             self._inputs.add(fields.get("name", ""))
+        if kind == "task.accepted":
+            self._contract = self._read(fields["contract"]["digest"]).decode("utf-8", "replace")
         if kind == "proposal.made":
             self._proposed = order
         if kind == "check.result" and fields.get("outcome") == "failed":
@@ -110,8 +119,12 @@ class _State:
         """A failed case whose rule was an input of the agent's is the proposal's contradiction."""
         if any(one.category == "check" for one in self.found):
             return
-        if self._proposed and any(one.get("tests") in self._inputs for one in self._failed):
+        if self._proposed and any(map(self._was_given, self._failed)):
             yield Second(self._proposed, "agent")
+
+    def _was_given(self, case: Fields) -> bool:
+        rule = case.get("tests", "")
+        return bool(rule) and (rule in self._inputs or rule in self._contract)
 
     def _decided(self, order: int, fields: Fields) -> Iterator[Category]:
         if fields.get("decision") == "granted":
@@ -127,9 +140,8 @@ class _State:
                 yield "boundary"
         elif not approval:
             yield "boundary"
-        if self._used.setdefault(approval, fields.get("attempt_id", "")) != fields.get(
-            "attempt_id"
-        ):
+        attempt = fields.get("attempt_id", "")
+        if self._used.setdefault(approval, attempt) != attempt:
             yield "boundary"
 
     def _scratch(self, order: int, fields: Fields) -> Iterator[Category]:

@@ -1,0 +1,102 @@
+"""`rerail trace check`: does the investigation itself hold? Six points."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from rerail.cli.texts import json_text, one_line, say, styled
+from rerail.cli.trace.safety import held
+from rerail.cli.trace.shared import by_option, case_argument, json_option, opened, write
+from rerail.clock import wall_ns
+from rerail.errors import RerailError
+from rerail.tape.seal import verify
+from rerail.trace.case import Case
+from rerail.trace.check import Material, Point, SourceState
+from rerail.trace.check import check as judge
+from rerail.trace.diagnosis import Diagnosis
+from rerail.trace.final import final_state
+from rerail.trace.investigation import diagnosed, look
+from rerail.trace.record import CaseSource
+from rerail.trace.safety import safety
+from rerail.trace.second import second_derivation
+from rerail.trace.sources_of_case import SourceEntry, entries_of
+from rerail.trace.tape_source import TapeSource
+
+
+@click.command()
+@case_argument
+@by_option
+@json_option
+def check(case: Path, by: str | None, as_json: bool) -> int:
+    """Check an investigation before it is closed. 0 every point holds, 1 one does not.
+
+    A point that nobody can judge does not hold either: a review that is not there, a test that was
+    never made.
+    """
+    with opened(case) as (found, sources):
+        points = judge(_material(found, sources))
+        broken = found.changed()
+        body = {"points": [asdict(point) for point in points], "changed": broken}
+        write(found, "checked", by, body)
+    if as_json:
+        say(json_text(body))
+    else:
+        for point in points:
+            _print(point)
+        for line in broken:
+            say(styled(one_line(f"the case itself was changed: {line}"), fg="red"))
+    return int(bool(broken) or any(point.standing != "holds" for point in points))
+
+
+def _print(point: Point) -> None:
+    colour = "green" if point.standing == "holds" else "red"
+    say(one_line(f"{point.number}. {point.asks}"))
+    standing = "does not hold" if point.standing == "broken" else point.standing
+    say("   " + styled(standing, fg=colour) + one_line(f": {point.because}"))
+
+
+def _material(case: Case, sources: list[CaseSource]) -> Material:
+    looked = look(sources)
+    final = final_state(looked.found)
+    diagnosis = diagnosed(sources, looked)
+    return Material(
+        entries=case.entries(),
+        found=looked.found,
+        diagnosis=diagnosis,
+        safety=safety(looked.found, now=wall_ns(), held=held(final)),
+        sources=[*_states(entries_of(case), sources)],
+        unopened=[*_unopened(diagnosis, sources)],
+        second=_second(diagnosis, sources),
+    )
+
+
+def _states(entries: Sequence[SourceEntry], sources: Sequence[CaseSource]) -> Iterator[SourceState]:
+    for entry, source in zip(entries, sources, strict=True):
+        if isinstance(source, TapeSource):
+            result = verify(source.tape)
+            same = result.tape_id == entry.tape_id
+            yield SourceState(entry.name, True, same, result.intact)
+
+
+def _unopened(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> Iterator[str]:
+    by_name = {source.name: source for source in sources}
+    for finding in diagnosis.everything:
+        for place in finding.evidence:
+            try:
+                by_name[place.source].evidence(place.ref)
+            except RerailError:
+                yield f"{place.source} {place.ref}"
+
+
+def _second(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> str | None:
+    """Where the second way comes out; None where the first divergence is in what was said."""
+    if diagnosis.first is None or not diagnosis.first.evidence[0].ref.startswith("e"):
+        return None
+    for source in sources:
+        if isinstance(source, TapeSource):
+            found = second_derivation(source.tape.stored_events(), source.tape.blob)
+            if found is not None:
+                return f"{source.name} e{found.order}"
+    return ""
