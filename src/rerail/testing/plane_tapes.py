@@ -12,10 +12,31 @@ from typing import Any, Final
 
 from rerail.tape import plane_records as planes
 from rerail.tape.event import Body, Event
+from rerail.tape.proposals import encode_proposal, proposal
 from rerail.tape.records import RunEnded
+from rerail.tape.trees import Entry, Tree, encode_tree
 from rerail.testing.tapes import WALL, Recording
 
 MINUTE: Final = 60_000_000_000
+_OLD: Final = b"limit: 3\n"
+_NEW: Final = b"limit: 9\n"
+
+
+def _folder(content: bytes) -> Tree:
+    digest = sha256(content).digest()
+    file = Entry(b"retry.yaml", "file", 0o100644, len(content), content=digest)
+    return (Entry(b"", "folder", 0o40755), file)
+
+
+_BEFORE: Final = encode_tree(_folder(_OLD))
+_AFTER: Final = encode_tree(_folder(_NEW))
+_PROPOSAL: Final = encode_proposal(proposal(_folder(_OLD), _folder(_NEW)))
+
+PROPOSAL: Final = sha256(_PROPOSAL).digest()
+"""The name of the proposal that every such run makes: a limit of nine."""
+
+OTHER: Final = sha256(b"another proposal").digest()
+
 CONTRACT: Final = b"""\
 task: TASK-1061
 version: "8"
@@ -63,6 +84,14 @@ class PlaneTape:
         assert body is not None
         return body
 
+    def kept(self, *contents: bytes) -> bytes:
+        """Contents on the tape; the digest of the first."""
+        kept = [
+            self.recording.writer.blob(self.recording.redactor.body(content))
+            for content in contents
+        ]
+        return kept[0]
+
     def agents_plane(self, *, policy: str = "4", baseline: str = "12") -> None:
         """From the contract to the proposal."""
         self.put(planes.TaskAccepted, component="runner", task_id="TASK-1061", version="8",
@@ -70,14 +99,14 @@ class PlaneTape:
         self.put(planes.ObservationRead, component="sensor", name="retry-policy", version=policy,
                  wanted_version="4", content=self.content("At most five retries."))  # fmt: skip
         self.put(planes.BaselineLoaded, component="sensor", name="retry-cases", version=baseline,
-                 wanted_version="12", digest=_digest("baseline 12"))  # fmt: skip
+                 wanted_version="12", content=self.content(f"baseline {baseline}"))  # fmt: skip
         self.put(planes.ScratchMade, component="runner", folder="/scratch/1", source="config",
-                 base=_digest("base"), base_size=10, files=1)  # fmt: skip
+                 base=self.kept(_BEFORE, _OLD), base_size=len(_BEFORE), files=1)  # fmt: skip
         self.put(planes.AgentContained, component="runner", layers=["files"])
         self.put(planes.BudgetChanged, component="runner", budget="turns", limit=10, used=3)
-        self.put(planes.ProposalMade, component="agent", proposal_ref=PROPOSAL, size=9,
-                 base=_digest("base"), base_size=10, tree=_digest("tree"), tree_size=11,
-                 changed=1)  # fmt: skip
+        self.put(planes.ProposalMade, component="agent", proposal_ref=self.kept(_PROPOSAL),
+                 size=len(_PROPOSAL), base=self.kept(_BEFORE, _OLD), base_size=len(_BEFORE),
+                 tree=self.kept(_AFTER, _NEW), tree_size=len(_AFTER), changed=1)  # fmt: skip
 
     def check(
         self,
@@ -152,14 +181,6 @@ class PlaneTape:
         self.put(RunEnded, component="runner", status=1 if state != "applied" else 0)
         self.recording.writer.close()
         return self.recording.path
-
-
-def _digest(text: str) -> bytes:
-    return sha256(text.encode()).digest()
-
-
-PROPOSAL: Final = _digest("the proposal")
-"""The proposal's name; whoever looks for its content finds none."""
 
 
 def run_8894(path: Path, *, checked_by: str = "11", without: Collection[str] = ()) -> Path:

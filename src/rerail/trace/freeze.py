@@ -59,6 +59,13 @@ def freeze(tape: Path, originals: Path) -> Frozen:
         return Frozen(kept.absolute(), opened.id, state, run_id, task_id, digests, lost)
 
 
+def freeze_file(path: Path) -> dict[str, str]:
+    """Make a file that is no tape read-only; its SHA-256 by its name."""
+    digest = _digest(path)
+    path.chmod(path.stat().st_mode & ~0o222)
+    return {path.name: digest}
+
+
 def _sealed_copy(tape: Path, files: list[Path], originals: Path) -> tuple[Path, tuple[str, ...]]:
     originals.parent.mkdir(mode=0o700, exist_ok=True)
     originals.mkdir(mode=0o700)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rerail.trace.record import CaseSource
+from rerail.trace.record import IDENTIFIERS, CaseSource
 
 _OF_ONE_RUN: Final = frozenset(IDENTIFIERS) - {"task"}
 """A task has many runs: sharing the task alone joins nothing."""

@@ -3,13 +3,13 @@
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from rerail.tape.reader import Tape
 from rerail.trace.case import Case, new_folder
 from rerail.trace.final import FinalState, final_state
-from rerail.trace.freeze import Frozen, freeze
+from rerail.trace.freeze import Frozen, freeze, freeze_file
 from rerail.trace.gathered import gather
 from rerail.trace.sources_of_case import Opener, SourceEntry, next_name, opened_entries
 
@@ -54,6 +54,25 @@ def take_in(case: Case, tape: Path, name: str) -> SourceEntry:
     originals = case.folder / ORIGINALS / name
     frozen = freeze(tape, originals)
     return _entry(case, name, frozen)
+
+
+def take_in_log(case: Case, path: Path, name: str, mapping: str) -> SourceEntry:
+    """Freeze a log and say what it is, with the mapping it is read by, word for word."""
+    entry = log_entry(path, name, mapping)
+    beside = os.path.relpath(path.absolute(), case.folder.absolute())
+    return replace(entry, beside=beside, files=freeze_file(path))
+
+
+def tape_entry(path: Path, name: str) -> SourceEntry:
+    """A tape that is looked at before it is taken in."""
+    whole = str(path.absolute())
+    return SourceEntry(name, whole, whole, "tape")
+
+
+def log_entry(path: Path, name: str, mapping: str) -> SourceEntry:
+    """A log that is looked at before it is taken in."""
+    whole = str(path.absolute())
+    return SourceEntry(name, whole, whole, "log", state="imported", mapping=mapping)
 
 
 def _entry(case: Case, name: str, frozen: Frozen) -> SourceEntry:

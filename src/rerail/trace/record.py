@@ -18,6 +18,16 @@ IDENTIFIERS: Final = ("run", "task", "proposal", "approval", "attempt", "request
 (`x-request-id`), `call` a model's own id of a tool call, `tape` a tape's id, known once sealed.
 """
 
+FIELDS: Final = {
+    "run": "run_id",
+    "task": "task_id",
+    "proposal": "proposal_ref",
+    "approval": "approval_id",
+    "attempt": "attempt_id",
+    "tape": "tape_id",
+}
+"""The fields of a tape's events that hold them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:

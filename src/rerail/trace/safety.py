@@ -293,7 +293,7 @@ def _approval(found: Gathered, now: int) -> Question:
         approval, record = open_until[0]
         verb = "used" if record.kind == "approval.decided" else "granted"
         return Question(_APPROVAL, "yes", f"{approval} can still be {verb}", (at(record),))
-    used = len(found.of("approval.consumed"))
+    used = len({attempt for one in (*asked, *decided) for attempt in _uses(found, one)})
     because = f"{len(asked) or len(decided)} issued, {used} used, none is valid any more"
     return Question(_APPROVAL, "no", because, evidence)
 
@@ -320,7 +320,7 @@ def _still_valid(found: Gathered, approval: str, now: int) -> Record | None:
     """The grant, or the request nobody has decided, that still opens something."""
     own = [
         one
-        for one in found.of("approval.requested", "approval.decided", "approval.consumed")
+        for one in found.of("approval.requested", "approval.decided")
         if text(one, "approval_id") == approval
     ]
     decided = [one for one in own if one.kind == "approval.decided"]
@@ -330,8 +330,16 @@ def _still_valid(found: Gathered, approval: str, now: int) -> Record | None:
         return None
     if decided and text(last, "decision") == "refused":
         return None
-    used = sum(one.kind == "approval.consumed" for one in own)
-    return last if used < int(last.fields.get("uses") or 1) else None
+    return last if len(_uses(found, last)) < int(last.fields.get("uses") or 1) else None
+
+
+def _uses(found: Gathered, approval: Record) -> set[str]:
+    """The attempts that an approval was used by, as its use or the attempt itself says."""
+    return {
+        text(one, "attempt_id")
+        for one in found.of("approval.consumed", "action.attempted")
+        if text(one, "approval_id") == text(approval, "approval_id")
+    }
 
 
 def _retry(found: Gathered, held: str) -> Question:

@@ -26,7 +26,7 @@ from rerail.tape.records import (
     RunStarted,
     UnknownEvent,
 )
-from rerail.trace.record import Record
+from rerail.trace.record import FIELDS, Record
 from rerail.trace.story import Gap, Story
 from rerail.trace.telling import story_of
 from rerail.trace.terms import terms
@@ -37,14 +37,6 @@ _REQUEST_ID: Final = re.compile(
     rb"([\x21-\x7e]+)",
     re.IGNORECASE,
 )
-_IDS: Final = {
-    "run_id": "run",
-    "task_id": "task",
-    "proposal_ref": "proposal",
-    "approval_id": "approval",
-    "attempt_id": "attempt",
-    "tape_id": "tape",
-}
 _SAFE: Final = (b"GET ", b"HEAD ", b"OPTIONS ", b"TRACE ", b"CONNECT ")
 _TOLD_OF: Final = (
     "run.", "task.", "observation.", "baseline.", "scratch.", "agent.", "budget.", "proposal.",
@@ -168,7 +160,7 @@ class TapeSource:
         if isinstance(event, RunEnded) and self.tape_id:
             yield "tape", self.tape_id
         if isinstance(event, RunStarted) or kind.startswith(_TOLD_OF):
-            for name, identifier in _IDS.items():
+            for identifier, name in FIELDS.items():
                 if value := fields.get(name):
                     yield identifier, str(value)
 

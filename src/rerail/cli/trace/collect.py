@@ -13,8 +13,9 @@ from rerail.errors import UsageProblem
 from rerail.trace.case import Case
 from rerail.trace.gathered import Gathered, gather, worded
 from rerail.trace.joining import identifiers, joined
+from rerail.trace.log_source import read_mapping
 from rerail.trace.needs import Found, needs
-from rerail.trace.opening import take_in
+from rerail.trace.opening import log_entry, take_in, take_in_log, tape_entry
 from rerail.trace.record import CaseSource
 from rerail.trace.sources_of_case import (
     SourceEntry,
@@ -36,6 +37,12 @@ class _Collected:
 @case_argument
 @click.argument("sources", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
+    "--mapping",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="How SOURCES are read, which are logs of JSON lines: which field is what.",
+)
+@click.option(
     "--word",
     metavar="TEXT",
     help="Take in a source that shares no identifier, on your word: why it is of this run.",
@@ -43,7 +50,12 @@ class _Collected:
 @by_option
 @json_option
 def collect(
-    case: Path, sources: tuple[Path, ...], word: str | None, by: str | None, as_json: bool
+    case: Path,
+    sources: tuple[Path, ...],
+    mapping: Path | None,
+    word: str | None,
+    by: str | None,
+    as_json: bool,
 ) -> int:
     """Take SOURCES into the case, and say which kinds of records it has and which are missing.
 
@@ -52,7 +64,7 @@ def collect(
     0 where none is missing, else 1.
     """
     found = Case.open(case)
-    collected = _collect(found, sources, word)
+    collected = _collect(found, sources, _mapping(mapping), word)
     body = _body(collected, word)
     write(found, "collected", by, body)
     if as_json:
@@ -62,16 +74,28 @@ def collect(
     return int(any(one.presence == "missing" for one in collected.needs))
 
 
-def _collect(case: Case, sources: Sequence[Path], word: str | None) -> _Collected:
+def _mapping(path: Path | None) -> str:
+    """The text of a mapping that can be read; empty for none."""
+    if path is None:
+        return ""
+    content = path.read_bytes()
+    read_mapping(content, str(path))
+    return content.decode()
+
+
+def _collect(case: Case, sources: Sequence[Path], mapping: str, word: str | None) -> _Collected:
     entries = entries_of(case)
     joined_by: dict[str, Sequence[str]] = {}
     opens = opener()
     for path in sources:
         name = next_name(entries)
-        new = SourceEntry(name, str(path.absolute()), str(path.absolute()), "tape")
+        new = log_entry(path, name, mapping) if mapping else tape_entry(path, name)
         with opened_entries([*entries, new], case.folder, opens) as [*known, source]:
             joined_by[name] = _shared(source, known, path, word)
-        entries.append(take_in(case, path, name))
+        if mapping:
+            entries.append(take_in_log(case, path, name, mapping))
+        else:
+            entries.append(take_in(case, path, name))
     with opened_entries(entries, case.folder, opens) as opened:
         records = worded(gather(opened), opened)
     return _Collected(entries, joined_by, records, needs(records))

@@ -14,6 +14,7 @@ from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
 from rerail.trace.case import Case, Entry
 from rerail.trace.finding import Evidence, Finding
+from rerail.trace.log_source import LogSource, read_mapping
 from rerail.trace.record import CaseSource
 from rerail.trace.sources_of_case import Opener, SourceEntry, opened_sources
 from rerail.trace.tape_source import TapeSource
@@ -49,7 +50,9 @@ def opener() -> Opener:
     def open_source(entry: SourceEntry, path: Path) -> CaseSource:
         if entry.kind == "tape":
             return TapeSource(entry.name, path, words, tape_id=entry.tape_id)
-        hint = "this version of rerail reads tapes"
+        if entry.kind == "log":
+            return LogSource(entry.name, path, read_mapping(entry.mapping.encode(), "of the case"))
+        hint = "this version of rerail reads tapes, and logs by a mapping"
         raise UsageProblem(f"source {entry.name} has the format {entry.kind}", hint=hint)
 
     return open_source
