@@ -61,10 +61,9 @@ def read_mapping(content: bytes, name: str) -> LogMapping:
     try:
         found = msgspec.convert(yaml.safe_load(content), LogMapping)
     except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        why = str(error).partition("\n")[0]
         hint = "`docs/how-to/trace.md` has an example"
-        raise BadMapping(
-            f"cannot read the mapping {name}: {_first_line(error)}", hint=hint
-        ) from error
+        raise BadMapping(f"cannot read the mapping {name}: {why}", hint=hint) from error
     unknown = set(found.ids) - set(IDENTIFIERS)
     if unknown:
         hint = f"there are {', '.join(IDENTIFIERS)}"
