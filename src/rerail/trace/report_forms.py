@@ -11,7 +11,7 @@ from typing import Any, Final
 from rerail.trace.finding import Evidence
 from rerail.trace.report import Line, Report
 
-_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
 _SECTIONS: Final = (
     ("links", "Links"),
     ("safety", "Safety"),
@@ -90,7 +90,7 @@ def _fenced(text: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Text that Markdown and the HTML in it leave alone."""
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return html.escape(_MARKUP.sub(r"\\\1", " ".join(text.split())), quote=False)
 
 
 def _anchor(place: Evidence) -> str:

@@ -34,7 +34,7 @@ def tapes_of_run(run_id: str, folders: Iterable[Path]) -> list[TapeOfRun]:
     """
     there = [tape for folder in folders for tape in _tapes(folder)]
     chain, found = {run_id}, []
-    for tape in sorted(there, key=lambda tape: tape.began):
+    for tape in sorted(there, key=lambda tape: (tape.run_id != run_id, tape.began)):
         if tape.run_id in chain or tape.follows in chain:
             chain.add(tape.run_id)
             found.append(tape)
