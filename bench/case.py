@@ -100,10 +100,17 @@ def main(arguments: list[str]) -> int:
 
     status = run(["trace", *arguments])
     sys.stdout.flush()
-    unit = 1 if sys.platform == "darwin" else 1024
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-    os.write(2, f"{most:.0f}\n".encode())
+    os.write(2, f"{_most_memory():.0f}\n".encode())
     return status
+
+
+def _most_memory() -> float:
+    """Megabytes. Linux lets `ru_maxrss` of a process begin with what its parent had."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = status.read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import asdict
 
-from rerail.errors import NotOnTape, RerailError
+from rerail.errors import RerailError
 from rerail.llm.steps import call_in
 from rerail.tape.plane_records import TaskAccepted
 from rerail.tape.reader import Tape
@@ -21,9 +21,7 @@ from rerail.tape.records import (
     Event,
     HttpReplyHead,
     HttpRequest,
-    McpMessage,
     RunEnded,
-    RunStarted,
     UnknownEvent,
 )
 from rerail.trace.record import FIELDS, Record
@@ -41,7 +39,7 @@ _SAFE: Final = (b"GET ", b"HEAD ", b"OPTIONS ", b"TRACE ", b"CONNECT ")
 _TOLD_OF: Final = (
     "run.", "task.", "observation.", "baseline.", "scratch.", "agent.", "budget.", "proposal.",
     "check.", "verdict.", "approval.", "action.", "target.", "cleanup.", "hold.", "retry.",
-    "process.ended", "capture.", "http.failed", "connection.",
+    "capture.",
 )  # fmt: skip
 
 
@@ -86,15 +84,16 @@ class TapeSource:
 
     def records(self, *, worded: bool = True) -> Iterator[Record]:
         """Every event. Raises TapeAltered where one cannot be read."""
-        asked: dict[int, list[str]] = {}
+        asked: dict[int, tuple[tuple[str, str], ...]] = {}
         for event in self.tape.events():
-            record = self._record(event, worded)
-            if isinstance(event, HttpRequest) and record.ids:
-                asked[event.exchange_id] = [value for _, value in record.ids]
-            elif isinstance(event, HttpReplyHead) and event.exchange_id in asked:
-                ids = dict.fromkeys(("request", value) for value in asked.pop(event.exchange_id))
-                record = replace(record, ids=tuple(ids | dict.fromkeys(record.ids)))
-            yield record
+            ids: tuple[tuple[str, str], ...] = ()
+            if isinstance(event, HttpRequest):
+                ids = _request_ids(event.head)
+                if ids:
+                    asked[event.exchange_id] = ids
+            elif isinstance(event, HttpReplyHead):
+                ids = asked.pop(event.exchange_id, ()) or _request_ids(event.head)
+            yield self._record(event, worded, ids)
 
     def worded(self, record: Record) -> Record:
         """The same record with its words."""
@@ -116,9 +115,10 @@ class TapeSource:
         """The content with that digest (`sha256:…`). Raises NotOnTape."""
         return self.tape.blob(bytes.fromhex(digest.removeprefix("sha256:")))
 
-    def _record(self, event: Event, worded: bool) -> Record:
+    def _record(self, event: Event, worded: bool, ids: tuple[tuple[str, str], ...]) -> Record:
         kind = kind_of(event)
-        fields = self._fields(kind, event)
+        told = kind.startswith(_TOLD_OF)
+        fields = self._told(event) if told else self._joining(event)
         return Record(
             self.name,
             f"e{event.seq}",
@@ -127,21 +127,20 @@ class TapeSource:
             event.component,
             self._words.line(event) if worded else "",
             event.wall,
-            tuple(self._ids(kind, event, fields)),
+            self._ids(event, fields) if told else ids,
             fields,
         )
 
-    def _fields(self, kind: str, event: Event) -> Mapping[str, Any]:
-        if kind.startswith(_TOLD_OF):
-            fields = {name: _plain(value) for name, value in asdict(event).items()}
-            return {**fields, **self._terms(event)} if isinstance(event, TaskAccepted) else fields
+    def _told(self, event: Event) -> Mapping[str, Any]:
+        fields = {name: _plain(value) for name, value in asdict(event).items()}
+        return {**fields, **self._terms(event)} if isinstance(event, TaskAccepted) else fields
+
+    def _joining(self, event: Event) -> Mapping[str, Any]:
         number = getattr(event, "exchange_id", 0)
         if isinstance(event, HttpRequest):
             return {"exchange": number, "writes": _writes(event)}
         if isinstance(event, HttpReplyHead):
             return {"exchange": number, "status": event.head[9:12].decode("latin-1")}
-        if isinstance(event, McpMessage):
-            return {"process": event.process_id, "sender": event.sender, "content": event.content}
         return {"exchange": number} if number else {}
 
     def _terms(self, event: TaskAccepted) -> Mapping[str, Any]:
@@ -152,17 +151,16 @@ class TapeSource:
             self.damage.append(error)
             return {}
 
-    def _ids(self, kind: str, event: Event, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        if isinstance(event, HttpRequest | HttpReplyHead):
-            for found in _REQUEST_ID.findall(event.head):
-                yield "request", found.decode("latin-1")
-            return
+    def _ids(self, event: Event, fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+        own = [(known, str(fields[name])) for known, name in FIELDS.items() if fields.get(name)]
         if isinstance(event, RunEnded) and self.tape_id:
-            yield "tape", self.tape_id
-        if isinstance(event, RunStarted) or kind.startswith(_TOLD_OF):
-            for identifier, name in FIELDS.items():
-                if value := fields.get(name):
-                    yield identifier, str(value)
+            own.append(("tape", self.tape_id))
+        return tuple(own)
+
+
+def _request_ids(head: bytes) -> tuple[tuple[str, str], ...]:
+    """What both sides of an HTTP request call it."""
+    return tuple(("request", value.decode("latin-1")) for value in _REQUEST_ID.findall(head))
 
 
 def _writes(request: HttpRequest) -> bool:
@@ -182,11 +180,6 @@ def kind_of(event: Event) -> str:
     return str(event.__struct_config__.tag)
 
 
-def body_digest(value: object) -> str:
-    """The digest of a body in a record's fields, empty for none."""
-    return str(value["digest"]) if isinstance(value, Mapping) and "digest" in value else ""
-
-
 def _plain(value: object) -> Any:
     """A field as plain values, a digest as `sha256:…`."""
     if isinstance(value, Body):
@@ -196,12 +189,3 @@ def _plain(value: object) -> Any:
             return f"sha256:{value.hex()}"
         return value.decode("utf-8", "replace")
     return value
-
-
-def place_of(ref: str) -> int:
-    """The number in a ref such as `e12`. Raises NotOnTape."""
-    digits = ref.lstrip("ersp")
-    if not digits.isdigit():
-        hint = "write e12 for an event, r3 for an exchange, s4 for a step"
-        raise NotOnTape(f"`{ref}` is no place on a tape", hint=hint)
-    return int(digits)

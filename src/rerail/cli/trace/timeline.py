@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ _MARKS: Final = {
     "unknown": "order unknown",
     "contradiction": "against its cause",
 }
+_AT_ONCE: Final = 500
 _Readings = dict[tuple[str, str], list[str]]
 
 
@@ -43,11 +45,16 @@ def timeline(case: Path, facts: bool, as_json: bool) -> int:
             for piece in json_array(_values(lines, readings)):
                 say(piece, end="")
             return 0
-        several = len(sources) > 1
-        for line in lines:
-            _print(line, readings.pop((line.record.source, line.record.ref), ()), several=several)
-        _print_left(readings)
+        for piece in _batched(_lines(lines, readings, several=len(sources) > 1)):
+            say(piece)
     return 0
+
+
+def _batched(lines: Iterable[str]) -> Iterator[str]:
+    """Some hundred lines at once for a pipe, where a million of them may follow."""
+    left = iter(lines)
+    while found := list(islice(left, 1 if for_person() else _AT_ONCE)):
+        yield "\n".join(found)
 
 
 def _readings(case: Case, findings: Iterable[Finding]) -> _Readings:
@@ -67,29 +74,35 @@ def _readings(case: Case, findings: Iterable[Finding]) -> _Readings:
     return found
 
 
-def _print(line: Line, readings: Iterable[str], *, several: bool) -> None:
-    record = line.record
-    mark = _MARKS[line.by]
-    place = f"{record.source} {record.ref}" if several else record.ref
-    when = utc(record.wall) if several and record.wall is not None else ""
-    if for_person():
+def _lines(lines: Iterable[Line], readings: _Readings, *, several: bool) -> Iterator[str]:
+    person = for_person()
+    for line in lines:
+        record = line.record
+        place = f"{record.source} {record.ref}" if several else record.ref
+        when = utc(record.wall) if several and record.wall is not None else ""
+        yield _fact(line, place, when, person=person)
+        for competing in line.competing:
+            yield _reading(place, _orders(competing))
+        for reading in readings.pop((record.source, record.ref), ()):
+            yield _reading(place, reading)
+    for (source, ref), texts in readings.items():
+        yield from (_reading(f"{source} {ref}".strip(), text) for text in texts)
+
+
+def _fact(line: Line, place: str, when: str, *, person: bool) -> str:
+    record, mark = line.record, _MARKS[line.by]
+    if person:
         said = f"{place:>8}  {record.component:<9} {record.kind:<18} {record.says}"
-        say(one_line(said) + (styled(f"  ({mark})", dim=True) if mark else ""))
-    else:
-        cells = ("fact", place, when, record.component, record.kind, record.says, mark)
-        say("\t".join(map(one_line, cells)))
-    for competing in line.competing:
-        _reading(place, _orders(competing))
-    for reading in readings:
-        _reading(place, reading)
+        return one_line(said) + (styled(f"  ({mark})", dim=True) if mark else "")
+    cells = (place, when, record.component, record.kind, record.says, mark)
+    return "fact\t" + "\t".join(map(one_line, cells))
 
 
-def _reading(place: str, text: str) -> None:
+def _reading(place: str, text: str) -> str:
     """An interpretation: never in the column of facts."""
     if for_person():
-        say(styled(one_line(f"          ┆ {text}"), fg="cyan"))
-    else:
-        say(one_line(f"reading {place}").replace(" ", "\t", 1) + "\t" + one_line(text))
+        return styled(one_line(f"          ┆ {text}"), fg="cyan")
+    return f"reading\t{one_line(place)}\t{one_line(text)}"
 
 
 def _orders(competing: Competing) -> str:
@@ -99,15 +112,6 @@ def _orders(competing: Competing) -> str:
         f"order not known: {first} before {second} ({other.kind}), or behind it; "
         f"to tell them apart: {competing.tells_apart}"
     )
-
-
-def _print_left(readings: _Readings) -> None:
-    """Readings about no record that has a line of its own."""
-    left = [(where, text) for where, texts in readings.items() for text in texts]
-    if left:
-        say()
-    for (source, ref), text in left:
-        _reading(f"{source} {ref}".strip(), text)
 
 
 def _values(lines: Iterable[Line], readings: _Readings) -> Iterator[dict[str, Any]]:
