@@ -305,6 +305,41 @@ def test_check_wants_a_second_person_a_test_and_the_tape(case: Path, rerail: Ver
     assert "no test is linked" in points[6]["because"]
 
 
+@pytest.mark.parametrize(
+    ("body", "because"),
+    [
+        ("assert True", "proves that today the recorded failure is avoided"),
+        ("assert False", "reproduces the failure"),
+    ],
+)
+def test_the_linked_test_is_run_and_then_every_point_holds(
+    case: Path, rerail: Verb, body: str, because: str
+) -> None:
+    test = case.parent / "test_guard.py"
+    test.write_text(f"def test_it():\n    {body}\n")
+    rerail("trace", "diagnose", case, "--by", "ada")
+    rerail("trace", "review", case, "--first", "e11", "--category", "check", "--by", "grace")
+    rerail("trace", "report", case, "--by", "ada")
+    done = rerail("trace", "check", case, "--test", test, "--json")
+    assert because in done.json["points"][3]["because"]
+    assert [point["standing"] for point in done.json["points"]] == ["holds"] * 6
+    assert done.status == 0
+    test.write_text("def test_it():\n    pass\n")
+    again = rerail("trace", "check", case)
+    assert again.status == 1
+    assert "is not the test that was linked" in again.err
+
+
+def test_diagnose_against_a_good_run(case: Path, rerail: Verb) -> None:
+    good = run_8894(case.parent / "good.tape", checked_by="12")
+    lines = rerail("trace", "diagnose", case, "--against", good).lines
+    assert lines[-1] == (
+        "  baseline.loaded: version is '11', '12' in the good run  [A e11, good e11]"
+    )
+    same = rerail("trace", "diagnose", case, "--against", case.parent / "run-8894.tape", "--json")
+    assert list(same.json["against"].values()) == [[]]
+
+
 def test_a_review_counts_before_the_report_and_from_another(case: Path, rerail: Verb) -> None:
     rerail("trace", "diagnose", case, "--by", "ada")
     first = ("--first", "e11", "--category", "check")

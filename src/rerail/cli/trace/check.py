@@ -1,19 +1,26 @@
 """`rerail trace check`: does the investigation itself hold? Six points."""
 
+import os
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import click
 
+from rerail.cli.complaint import say_aside
 from rerail.cli.texts import json_text, one_line, say, styled
 from rerail.cli.trace.safety import held
 from rerail.cli.trace.shared import by_option, case_argument, json_option, opened, write
 from rerail.clock import wall_ns
 from rerail.errors import RerailError
+from rerail.launch.aside import Aside
 from rerail.tape.seal import verify
 from rerail.trace.case import Case
-from rerail.trace.check import Material, Point, SourceState
+from rerail.trace.check import Material, Point, SourceState, TestOutcome
 from rerail.trace.check import check as judge
 from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.final import final_state
@@ -27,15 +34,24 @@ from rerail.trace.tape_source import TapeSource
 
 @click.command()
 @case_argument
+@click.option(
+    "--test",
+    "test",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Link this pytest file to the case, as the test that its failed run is kept as.",
+)
 @by_option
 @json_option
-def check(case: Path, by: str | None, as_json: bool) -> int:
+def check(case: Path, test: Path | None, by: str | None, as_json: bool) -> int:
     """Check an investigation before it is closed. 0 every point holds, 1 one does not.
 
     A point that nobody can judge does not hold either: a review that is not there, a test that was
-    never made.
+    never made. The linked test is run, with pytest.
     """
     with opened(case) as (found, sources):
+        if test is not None:
+            write(found, "test", by, _linked(test, found))
         points = judge(_material(found, sources))
         broken = found.changed()
         body = {"points": [asdict(point) for point in points], "changed": broken}
@@ -69,7 +85,30 @@ def _material(case: Case, sources: list[CaseSource]) -> Material:
         sources=[*_states(entries_of(case), sources)],
         unopened=[*_unopened(diagnosis, sources)],
         second=_second(diagnosis, sources),
+        test=_outcome(case),
     )
+
+
+def _linked(test: Path, case: Case) -> dict[str, Any]:
+    tapes = [entry.tape_id for entry in entries_of(case) if entry.tape_id]
+    digest = sha256(test.read_bytes()).hexdigest()
+    return {"path": str(test.absolute()), "sha256": digest, "tapes": tapes}
+
+
+def _outcome(case: Case) -> TestOutcome:
+    """What the linked test comes to now; `not run` where it is gone, was changed, or cannot run."""
+    linked = case.last("test")
+    path = Path(linked.body["path"]) if linked else None
+    if linked is None or path is None or not path.is_file():
+        return "not run"
+    if sha256(path.read_bytes()).hexdigest() != linked.body.get("sha256"):
+        say_aside(f"rerail: {path} is not the test that was linked; link it anew with --test")
+        return "not run"
+    line = shlex.join([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name])
+    with Aside() as aside:
+        status = aside.shell(line, path.parent, os.environ).status
+    outcomes: dict[int, TestOutcome] = {0: "passed", 1: "failed"}
+    return outcomes.get(status, "not run")
 
 
 def _states(entries: Sequence[SourceEntry], sources: Sequence[CaseSource]) -> Iterator[SourceState]:

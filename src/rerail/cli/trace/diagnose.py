@@ -5,7 +5,9 @@ from pathlib import Path
 
 import click
 
+from rerail.cli.options import TAPE
 from rerail.cli.texts import json_text, one_line, say
+from rerail.cli.trace.against import against
 from rerail.cli.trace.shared import (
     by_option,
     case_argument,
@@ -24,21 +26,28 @@ from rerail.trace.investigation import diagnosed, look
 
 @click.command()
 @case_argument
+@click.option(
+    "--against", "good", metavar="TAPE", type=TAPE, help="Say what is first otherwise than here."
+)
 @by_option
 @json_option
-def diagnose(case: Path, by: str | None, as_json: bool) -> int:
+def diagnose(case: Path, good: Path | None, by: str | None, as_json: bool) -> int:
     """Say where the run of a case first went wrong, as far as its records show it.
 
     One of seven categories and the record where it broke, or candidates where nothing decides. 0
     where it is decided, 1 where it stays unresolved. The result is a record of the case.
     """
     with opened(case) as (found, sources):
-        diagnosis = diagnosed(sources, look(sources))
-        write(found, "diagnosis", by, asdict(diagnosis))
+        looked = look(sources)
+        diagnosis = diagnosed(sources, looked)
+        other = against(good, sources, looked.found) if good else []
+        body = asdict(diagnosis) | ({"against": {str(good): other}} if good else {})
+        write(found, "diagnosis", by, body)
     if as_json:
-        say(json_text(asdict(diagnosis)))
+        say(json_text(body))
     else:
         _print(diagnosis)
+        _print_against(good, other)
     return int(diagnosis.first is None)
 
 
@@ -59,6 +68,15 @@ def _print(diagnosis: Diagnosis) -> None:
     section("not read, since a link is broken", diagnosis.unread, _category)
     section("missing records", diagnosis.missing, lambda finding: "missing")
     section("context, not blamed", diagnosis.context, _category)
+
+
+def _print_against(good: Path | None, lines: list[str]) -> None:
+    if good is None:
+        return
+    say()
+    heading(f"first otherwise than in {good}")
+    for line in lines or ["nothing: the two runs are the same"]:
+        say(one_line(f"  {line}"))
 
 
 def _category(finding: Finding) -> str:
