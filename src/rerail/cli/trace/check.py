@@ -38,7 +38,7 @@ from rerail.trace.tape_source import TapeSource
     "--test",
     "test",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="Link this pytest file to the case, as the test that its failed run is kept as.",
 )
 @by_option

@@ -35,11 +35,11 @@ class _Collected:
 
 @click.command()
 @case_argument
-@click.argument("sources", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("sources", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--mapping",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="How SOURCES are read, which are logs of JSON lines: which field is what.",
 )
 @click.option(

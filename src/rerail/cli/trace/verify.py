@@ -1,4 +1,4 @@
-"""`rerail trace verify`: do the records of a case belong together?"""
+"""`rerail trace verify`: whether the records of a case belong together."""
 
 from dataclasses import asdict
 from pathlib import Path
