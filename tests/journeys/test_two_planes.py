@@ -180,7 +180,7 @@ def test_the_agent_cannot_reach_what_is_not_its_own(lab: Lab) -> None:
     places = [
         f"file:{secret}",
         f"file:{holds}",
-        f"file:{lab.home / 'data' / 'rerail' / 'ca' / 'ca.key'}",
+        f"file:{lab.home / 'data' / 'rerail' / 'ca' / 'authority.pem'}",
         f"file:{lab.task / 'task.yaml'}",
         f"file:{lab.task / 'policy.yaml'}",
         f"file:{lab.task / 'cases-12.json'}",
@@ -440,3 +440,25 @@ def test_a_run_of_a_task_replays_offline(lab: Lab) -> None:
     lab.model.close()
     replayed = lab.rerail("replay", str(made.tape))
     assert replayed.returncode == 0, replayed.stderr
+
+
+def test_a_person_records_and_rewinds_a_held_task_with_a_reason(lab: Lab) -> None:
+    made = FAULTS["checked, no target"].make(lab)
+    lab.rerail("runs", "hold", str(made.tape), "--reason", "we look at it")
+    command = ["-o", "again.tape", "--task", "TASK-LAB", "--no-workspace", "--", "true"]
+    refused = lab.rerail("record", *command)
+    assert refused.returncode == 125
+    assert "we look at it" in refused.stderr
+    assert not (lab.folder / "again.tape").exists()
+    went = lab.rerail("record", "--despite-hold", "to compare", *command)
+    assert went.returncode == 0, went.stderr
+    [met] = events(lab.folder / "again.tape", planes.HoldMet)
+    assert (met.reason, met.went_on, met.why) == ("we look at it", True, "to compare")
+
+    back = ["rewind", str(made.tape), "--to", "1", "-o", "fork.tape"]
+    assert lab.rerail(*back).returncode == 2
+    lab.rerail(*back, "--despite-hold", "another hint")
+    [met] = events(lab.folder / "fork.tape", planes.HoldMet)
+    assert met.why == "another hint"
+    free = lab.rerail("record", "-o", "other.tape", "--task", "T-2", "--no-workspace", "--", "true")
+    assert free.returncode == 0

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from rerail.script import Script, repeatable
 from rerail.script.engine import Session
-from rerail.script.keeping import user_key
 from rerail.script.verifying import same_state, verify_states
 from rerail.tape.reader import Tape
 from rerail.tape.records import Event
@@ -67,7 +66,6 @@ def test_a_strangers_state_that_was_changed_is_named_and_never_loaded(
 
     monkeypatch.setattr(Session, "load", load)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "me"))
-    user_key.cache_clear()
     with Tape.open(forged(run_tape, tmp_path / "forged.tape", change)) as tape:
         verified = verify_states(tape)
     assert not verified.well
@@ -107,7 +105,6 @@ def test_a_run_of_another_version_goes_on_from_its_answers(
     def load(self: Session, state: bytes) -> object:
         raise AssertionError("a state of another version is not loaded")
 
-    user_key.cache_clear()
     monkeypatch.setattr(Session, "load", load)
     again = Script.resume(run.tape, trust="script")
     with Tape.open(run.tape) as tape:

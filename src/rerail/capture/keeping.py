@@ -15,6 +15,7 @@ from rerail.errors import TapeWriteFailed
 from rerail.launch.child import Ending
 from rerail.launch.facts import machine_facts
 from rerail.redact.apply import Redactor, secrets_in
+from rerail.tape.plane_records import HoldMet
 from rerail.tape.records import (
     Event,
     Parent,
@@ -31,7 +32,10 @@ COMMAND: Final = 1
 
 
 class Run(Struct, frozen=True):
-    """What the first event says of a run; see `rerail.tape.records.RunStarted`."""
+    """What the first event says of a run; see `rerail.tape.records.RunStarted`.
+
+    `went_on` are holds that a person went past: each its id, its reason, and what was said.
+    """
 
     argv: list[str]
     cwd: Path
@@ -42,6 +46,7 @@ class Run(Struct, frozen=True):
     facts: bool = True
     seed: bytes = b""
     parent: Parent | None = None
+    went_on: Sequence[tuple[str, str, str]] = ()
 
 
 class Kept(Struct, frozen=True):
@@ -107,6 +112,21 @@ class Keeping:
             return replace(event, witness=witness(self._witness_key, cleaned))
 
         self.recorder.emit(make, urgent=True)
+        for hold_id, reason, why in run.went_on:
+            self._met(hold_id, reason, why)
+
+    def _met(self, hold_id: str, reason: str, why: str) -> None:
+        self.recorder.emit(
+            lambda at, wall: HoldMet(
+                at=at,
+                wall=wall,
+                component="person",
+                hold_id=hold_id,
+                reason=reason,
+                went_on=True,
+                why=why,
+            )
+        )
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""

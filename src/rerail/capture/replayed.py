@@ -36,6 +36,7 @@ class ReplayRecording:
         step: int = 0,
         edits: Sequence[Edit] = (),
         turns: int = 0,
+        went_on: Sequence[tuple[str, str, str]] = (),
     ) -> None:
         authority = Authority.open_or_create(default_folder(environment))
         self._keeping = Keeping(
@@ -44,6 +45,7 @@ class ReplayRecording:
         self._logs = ProbeLogs(self._keeping.recorder)
         self._source = source
         self._parent = _parent(source, step, edits, turns)
+        self._went_on = went_on
         self._at = 0
         self.kept: Kept | None = None
 
@@ -74,7 +76,14 @@ class ReplayRecording:
             if name in run.capture
         }
         began = Run(
-            command, cwd, capture, kept, task_id=run.task_id, parent=self._parent, seed=run.seed
+            command,
+            cwd,
+            capture,
+            kept,
+            task_id=run.task_id,
+            parent=self._parent,
+            seed=run.seed,
+            went_on=self._went_on,
         )
         self._keeping.started(began)
 

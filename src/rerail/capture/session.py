@@ -8,7 +8,7 @@ up at the same time. A command that is over before it asks for anything never ne
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
@@ -59,6 +59,7 @@ class RecordSettings(Struct, frozen=True):
     of these is kept; `children`: whether what child processes say is. `log` is told each event as
     it is written. `folders` are snapshotted; where there are none, `no_folders` says why.
     `watch`: whether the kernel tells of connections that pass by, None where the machine decides.
+    `went_on` are the holds that a person goes past (`rerail.capture.keeping.Run`).
     """
 
     command: list[str]
@@ -80,6 +81,7 @@ class RecordSettings(Struct, frozen=True):
     folders: Folders | None = None
     no_folders: str = ""
     watch: bool | None = None
+    went_on: Sequence[tuple[str, str, str]] = ()
 
 
 def record(settings: RecordSettings) -> tuple[Ending, Kept]:
@@ -96,6 +98,7 @@ class Recording:
     `begin`, `run_command`, `close`, the first two inside the `with` block. In between, others may
     put facts on the tape by way of `recorder`. `given` is the environment of the command where that
     is not the recorder's own; `sandbox` is what it runs in. `on_start` is told of the command.
+    With `alone`, what it leaves running is ended with it.
     """
 
     def __init__(
@@ -104,8 +107,10 @@ class Recording:
         *,
         given: Mapping[str, str] | None = None,
         on_start: Callable[[Child], None] | None = None,
+        alone: bool = False,
     ) -> None:
         self._settings = settings
+        self._alone = alone
         self._given = given
         self._on_start = on_start
         self.sandbox: Sandbox | None = None
@@ -190,6 +195,8 @@ class Recording:
             self._turns.keep_news()
             left = child.descendants()
             self._went_past = self._end_looking(go_on=bool(left))
+            if self._alone:
+                child.end_descendants()
             keeping.command_ended(ending, left)
         if workspace is not None:
             workspace.close()
@@ -251,6 +258,7 @@ class Recording:
             task_id=settings.task_id,
             facts=settings.facts,
             seed=bytes.fromhex(self._folder.settings.seed),
+            went_on=settings.went_on,
         )
 
     def _who_tells(self) -> str:

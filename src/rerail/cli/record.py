@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from rerail.cli.complaint import complain, say_aside
+from rerail.cli.held import despite_option, went_on
 from rerail.cli.options import (
     COMMAND_SETTINGS,
     kept_variables,
@@ -133,6 +134,7 @@ class Record(click.Command):
 )
 @click.option("--no-children", is_flag=True, help="Leave out what child processes say.")
 @click.option("--no-facts", is_flag=True, help="Leave out facts about this machine.")
+@despite_option
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @click.argument("command", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED, required=True)
@@ -160,6 +162,7 @@ def record(
     no_random: bool,
     no_children: bool,
     no_facts: bool,
+    despite: str,
     force: bool,
     quiet: bool,
     command: tuple[str, ...],
@@ -174,6 +177,12 @@ def record(
     from rerail.workspace.seen import Seen
 
     environment = dict(os.environ)
+    # A run that is given no id is nobody's yet.
+    met = (
+        went_on(environment, run_id=run_id, task_id=task_id, despite=despite)
+        if task_id or run_id
+        else ()
+    )
     named = tape is not None
     tape = tape or unnamed_tape()
     cwd = present_folder()
@@ -207,6 +216,7 @@ def record(
         folders=folders,
         no_folders=why,
         watch=watch,
+        went_on=met,
     )
     warn_of_secrets(settings.kept)
     ending, kept = record_run(settings)

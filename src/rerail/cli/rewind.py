@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rerail.cli.held import despite_option, went_on
 from rerail.cli.options import (
     COMMAND,
     TAPE,
@@ -76,6 +77,12 @@ if TYPE_CHECKING:
 )
 @check_options
 @files_option
+@click.option(
+    "--restore-workspace",
+    "restore",
+    is_flag=True,
+    help="Put the files of the step in place where the run came there with others.",
+)
 @variables_option
 @ignore_option
 @click.option(
@@ -87,6 +94,7 @@ if TYPE_CHECKING:
 )
 @resolve_option()
 @trust_option
+@despite_option
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
 @report_option
 @click.pass_context
@@ -104,11 +112,13 @@ def rewind(
     count: str | None,
     jobs: int | None,
     files: "Files",
+    restore: bool,
     names: tuple[str, ...],
     ignored: tuple[str, ...],
     output: Path | None,
     resolved: tuple[str, ...],
     trusted: bool,
+    despite: str,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -128,6 +138,11 @@ def rewind(
     from rerail.sandbox.choose import choose_sandbox
     from rerail.tape.reader import Tape
 
+    if restore and files == "in-place":
+        raise UsageProblem(
+            "--restore-workspace changes a copy, and --workspace in-place makes none",
+            hint="give one of them",
+        )
     environment, target = dict(os.environ), read_target(to)
     asked = Asked(check, count, jobs, trusted)
     way_there = ReplaySettings(
@@ -147,6 +162,8 @@ def rewind(
         "patch": _patch(patch),
     }
     with Tape.open(tape) as opened:
+        run = opened.run
+        met = went_on(environment, run_id=run.run_id, task_id=run.task_id, despite=despite)
         with checking(asked) as how:
             chosen = choose(opened, target, asked.parsed(), how)
         if forks > 1:
@@ -166,6 +183,8 @@ def rewind(
             overwrite=force,
             check=asked.parsed(),
             checking=how,
+            went_on=met,
+            restore=restore,
         )
         with output_kept(as_json) as ours:
             report = rewind_tape(opened, settings)

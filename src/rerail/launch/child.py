@@ -89,7 +89,10 @@ class Child:
             for pid, _ in left:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            self._reap_adopted()
+            for pid in own_children():
+                if pid != self.pid and pid not in self._strangers:
+                    with suppress(ChildProcessError):
+                        os.waitpid(pid, 0)
 
     def close(self) -> None:
         """Give the signals back, adopt no more, close what is open. The command may go on."""

@@ -4,6 +4,7 @@ Landlock's rules for files and TCP, and the socket filter, as they are where no 
 is hidden (keys, state, credentials) is so for the command and all it starts.
 """
 
+import errno
 import os
 import socket
 from collections.abc import Sequence
@@ -27,6 +28,10 @@ from rerail.sandbox.watch import WATCHING, Watch
 
 NEEDED = (READ_RULES, WRITE_RULES, UNIX_SOCKET_FILTER)
 """Without one of these a plane is not contained: what is hidden could be had by another way."""
+
+
+CAPABILITIES = 64
+"""How many there can be at most."""
 
 
 class Plane:
@@ -74,6 +79,8 @@ class Plane:
 
     def enter(self, parent: Handshake, ports: Sequence[int]) -> None:
         """In the child: restrict itself, and thereby all it starts."""
+        with parent.step("give up the rights of root"):
+            _give_up_rights()
         if self._readable is not None:
             with parent.step("hide what is not the command's"):
                 landlock.restrict(ports if self._tcp else None, self.view.free, self._readable)
@@ -98,6 +105,21 @@ class Plane:
         """Have somebody answer for those that outlive this process."""
         if self._watch is not None:
             self._watch.leave()
+
+
+def _give_up_rights() -> None:
+    """With the rights of root, a raw disk or another process's environment could be read.
+
+    capabilities(7): what is not in the bounding set, a program that is executed does not get.
+    """
+    if os.geteuid() != 0:
+        return
+    for number in range(CAPABILITIES):
+        try:
+            kernel.prctl(kernel.PR_CAPBSET_DROP, number)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # which says that there is none of that number
+                raise
 
 
 def _lacking(found: int, known: machine.Architecture | None) -> dict[Layer, str]:

@@ -30,6 +30,7 @@ Digest = Annotated[
     str, Meta(pattern="^(sha256:[0-9a-f]{64})?$", description="sha256: and 64 hexadecimal digits")
 ]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Text = Annotated[str, Meta(min_length=1)]
 Words = Annotated[list[str], Meta(min_length=1, description="A command, word by word")]
 Count = Annotated[int, Meta(ge=1)]
 
@@ -44,7 +45,7 @@ class Constraint(_Part, frozen=True):
     """Something the proposal must keep to, in words; checks name it by its `id`."""
 
     id: Name
-    text: Name
+    text: Text
 
 
 class Input(_Part, frozen=True):
@@ -142,7 +143,7 @@ class Contract(_Part, frozen=True):
 
     task: Name
     version: Name
-    objective: Name
+    objective: Text
     agent: Agent
     workspace: Name
     checker: Checker
@@ -193,8 +194,11 @@ def words(command: Sequence[str], folder: str) -> list[str]:
 
 
 def schema() -> dict[str, object]:
-    """The JSON schema of a contract."""
-    return msgspec.json.schema(Contract)
+    """The JSON schema of a contract, for editors and other programs."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "the contract of a task for `rerail run`",
+    } | msgspec.json.schema(Contract)
 
 
 def _problems(contract: Contract) -> Iterator[str]:

@@ -153,7 +153,6 @@ class _Run:
         self._number = number
         self._before = before
         self._run_id = f"run-{secrets.token_hex(6)}"
-        self._child: Child | None = None
         self._done = Done(settings.tape, "", self._run_id, read.contract.task, Ended("stopped"))
 
     def go(self) -> Done:
@@ -189,7 +188,7 @@ class _Run:
             log=self._heard,
             folders=Folders([Seen.itself(self._layout.workspace)], tape=self._settings.tape),
         )
-        return Recording(settings, given=self._layout.given(), on_start=self._started)
+        return Recording(settings, given=self._layout.given(), on_start=self._started, alone=True)
 
     def _heard(self, event: Event) -> None:
         self._ledger.hear(event)
@@ -197,7 +196,6 @@ class _Run:
             self._settings.log(event)
 
     def _started(self, child: Child) -> None:
-        self._child = child
         self._ledger.watch(self._account, budget.ending(child, self._ledger))
 
     def _onto(self, recording: Recording) -> Done:
@@ -263,8 +261,6 @@ class _Run:
 
     def _after(self, prepared: Prepared, ending: Ending) -> None:
         self._ledger.close()
-        assert self._child is not None
-        self._child.end_descendants()
         proposed = propose(self._account.recorder, prepared.base, self._layout.workspace)
         self._put_down(proposed)
         failed = self._failure(ending)

@@ -1,0 +1,82 @@
+"""An errand: both streams kept, a time limit that is kept, nothing left behind."""
+
+import os
+import select
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from rerail.clock import monotonic_ns
+from rerail.errors import CommandNotFound
+from rerail.launch import errand
+from rerail.launch.errand import Errand, run_errand
+
+
+def run(script: str, *, seconds: float = 30) -> Errand:
+    words = [sys.executable, "-c", script]
+    return run_errand(words, cwd=Path("/"), environment=dict(os.environ), seconds=seconds)
+
+
+def test_both_streams_and_the_status_are_kept() -> None:
+    done = run("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)")
+    assert (done.output, done.errors, done.status) == (b"out\n", b"err\n", 3)
+    assert not done.well
+
+
+def test_it_has_nothing_on_standard_input_and_a_session_of_its_own() -> None:
+    done = run("import os, sys; print(repr(sys.stdin.read()), os.getsid(0) == os.getpid())")
+    assert done.output == b"'' True\n"
+    assert done.well
+
+
+def test_at_the_time_limit_all_of_it_is_ended() -> None:
+    script = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "print(child.pid, flush=True)\ntime.sleep(60)"
+    )
+    began = monotonic_ns()
+    done = run(script, seconds=1)
+    assert monotonic_ns() - began < 20e9
+    assert (done.timed_out, done.signal) == (True, 9)
+    assert ends(int(done.output))
+
+
+def ends(pid: int) -> bool:
+    """Whether a process that was killed is gone, or dead and not yet reaped by its new parent."""
+    with suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(pid)
+        waiting = select.poll()
+        waiting.register(descriptor, select.POLLIN)
+        ended = bool(waiting.poll(10_000))
+        os.close(descriptor)
+        return ended
+    return True
+
+
+def test_what_it_leaves_behind_is_not_waited_for() -> None:
+    script = (
+        "import subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(3)'])\nprint('done')"
+    )
+    began = monotonic_ns()
+    assert run(script).output == b"done\n"
+    assert monotonic_ns() - began < 2.9e9
+
+
+def test_a_signal_is_told() -> None:
+    done = run("import os; os.kill(os.getpid(), 15)")
+    assert (done.status, done.signal) == (143, 15)
+
+
+def test_no_more_than_is_kept_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errand, "OUTPUT_SIZE", 10)
+    done = run("print('x' * 100_000)")
+    assert (len(done.output), done.cut, done.well) == (10, True, False)
+
+
+def test_a_command_that_is_not_there_is_said() -> None:
+    with pytest.raises(CommandNotFound):
+        run_errand(["no-such-command"], cwd=Path("/"), environment={"PATH": "/bin"}, seconds=1)

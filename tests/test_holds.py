@@ -1,0 +1,242 @@
+"""What a machine remembers: an approval is used once, whoever tries, and a hold stands."""
+
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from rerail.holds import (
+    Approval,
+    Attempt,
+    Hold,
+    Holds,
+    StateUnusable,
+    TaskHeld,
+    new_id,
+    state_folder,
+)
+
+NOW = 1_000
+APPROVAL = Approval("A-1", "run-1", "T", "t.tape", "aa", "live", "M a", NOW + 1_000, "ada\nbob")
+ATTEMPT = Attempt("T-1", "run-1", "T", "t.tape", "/c", "live", "aa", "A-1", NOW)
+
+
+@pytest.fixture
+def holds(tmp_path: Path) -> Iterator[Holds]:
+    with Holds(tmp_path / "state" / "holds.sqlite") as opened:
+        yield opened
+
+
+def granted(holds: Holds, **changes: object) -> Approval:
+    approval = replace(APPROVAL, **changes)
+    holds.ask(approval)
+    assert holds.decide(approval.id, grant=True, by="ada", how="command", reason="")
+    return approval
+
+
+def begin(holds: Holds, **changes: object) -> object:
+    return holds.begin(replace(ATTEMPT, **changes), reason="under way", by="run")
+
+
+def test_only_its_owner_can_look_into_it(holds: Holds, tmp_path: Path) -> None:
+    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "state" / "holds.sqlite").stat().st_mode) == 0o600
+
+
+def test_it_lies_in_the_state_folder(tmp_path: Path) -> None:
+    assert state_folder({"XDG_STATE_HOME": "/s"}) == Path("/s/rerail")
+    assert state_folder({"XDG_STATE_HOME": "s", "HOME": "/h"}) == Path("/h/.local/state/rerail")
+    assert Holds.open_if_there({"HOME": str(tmp_path)}) is None
+
+
+# Holds.
+
+
+def test_a_hold_stands_on_its_run_and_its_task_until_it_is_released(holds: Holds) -> None:
+    hold = holds.place(run_id="run-1", task_id="T", reason="look", by="ada", case="/c")
+    assert holds.on(task_id="T") == holds.on(run_id="run-1") == [hold]
+    assert holds.on(task_id="other") == holds.on() == []
+    with pytest.raises(TaskHeld, match="look") as raised:
+        holds.refuse_if_held("T")
+    assert raised.value.hint is not None
+    assert hold.id in raised.value.hint
+    assert holds.release(hold.id, reason="done", by="bob")
+    assert not holds.release(hold.id, reason="again", by="bob")
+    holds.refuse_if_held("T")
+    [kept] = holds.every()
+    assert (kept.release_reason, kept.released_by) == ("done", "bob")
+
+
+def test_the_same_hold_is_not_placed_twice(holds: Holds) -> None:
+    given = {"run_id": "r", "task_id": "T", "reason": "look", "by": "ada"}
+    assert holds.place(**given) == holds.place(**given)
+    assert holds.place(**given | {"reason": "other"}) != holds.place(**given)
+
+
+def test_a_hold_on_a_run_without_a_task_holds_no_other_run_without_one(holds: Holds) -> None:
+    holds.place(run_id="r", task_id="", reason="look", by="ada")
+    assert holds.on(run_id="other", task_id="") == []
+
+
+# Approvals.
+
+
+def test_an_approval_is_used_once_and_holds_its_task(holds: Holds) -> None:
+    granted(holds)
+    hold = begin(holds)
+    assert isinstance(hold, Hold)
+    assert (hold.attempt_id, hold.task_id) == ("T-1", "T")
+    found = holds.approval("A-1")
+    assert found is not None
+    assert (found.state, found.attempt_id) == ("used", "T-1")
+    holds.settle("T-1", "accepted", reason="", by="run", free=True)
+    assert begin(holds, id="T-2") == "used"
+    assert [attempt.id for attempt in holds.attempts()] == ["T-1"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"proposal": "bb"}, "other proposal"),
+        ({"target": "test"}, "other target"),
+        ({"approval_id": "A-2"}, "unknown"),
+        ({"begun": NOW + 1_000}, "expired"),
+        ({"begun": NOW + 999}, None),
+    ],
+)
+def test_it_holds_for_its_scope_alone(
+    holds: Holds, changes: dict[str, object], why: object
+) -> None:
+    granted(holds)
+    begun = begin(holds, **changes)
+    assert begun == why or (why is None and isinstance(begun, Hold))
+    assert bool(holds.every()) == (why is None)
+
+
+@pytest.mark.parametrize("how", ["asked", "refused", "withdrawn"])
+def test_what_is_not_granted_does_not_hold(holds: Holds, how: str) -> None:
+    holds.ask(APPROVAL)
+    if how != "asked":
+        holds.decide("A-1", grant=how == "withdrawn", by="ada", how="command", reason="")
+    if how == "withdrawn":
+        assert holds.withdraw("A-1")
+    assert begin(holds) == "not granted"
+
+
+def test_it_is_decided_once(holds: Holds) -> None:
+    granted(holds)
+    assert not holds.decide("A-1", grant=False, by="bob", how="command", reason="")
+    assert not holds.decide("A-9", grant=True, by="bob", how="command", reason="")
+
+
+def test_what_is_used_cannot_be_withdrawn(holds: Holds) -> None:
+    granted(holds)
+    begin(holds)
+    assert not holds.withdraw("A-1")
+
+
+def test_a_held_task_begins_nothing_and_the_approval_stays(holds: Holds) -> None:
+    granted(holds)
+    holds.place(run_id="", task_id="T", reason="look", by="ada")
+    with pytest.raises(TaskHeld):
+        begin(holds)
+    found = holds.approval("A-1")
+    assert found is not None
+    assert found.state == "granted"
+
+
+def test_of_many_who_try_at_once_one_gets_it(holds: Holds, tmp_path: Path) -> None:
+    granted(holds)
+    outcomes: list[object] = []
+    gate = threading.Barrier(8)
+
+    def attempt(number: int) -> None:
+        with Holds(tmp_path / "state" / "holds.sqlite") as mine:
+            gate.wait()
+            try:
+                outcomes.append(begin(mine, id=f"T-{number}"))
+            except TaskHeld:
+                outcomes.append("held")
+
+    threads = [threading.Thread(target=attempt, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(isinstance(outcome, Hold) for outcome in outcomes) == 1
+    assert len(holds.attempts()) == 1
+
+
+# What an attempt did.
+
+
+def test_an_attempt_that_is_settled_frees_its_task_alone(holds: Holds) -> None:
+    granted(holds)
+    begin(holds)
+    case = holds.place(run_id="", task_id="T", reason="look", by="ada")
+    freed = holds.settle("T-1", "rejected", reason="no", by="run", free=True)
+    assert [hold.attempt_id for hold in freed] == ["T-1"]
+    assert holds.on(task_id="T") == [case]
+    assert holds.attempts()[0].state == "rejected"
+
+
+def test_what_is_partly_known_frees_nothing(holds: Holds) -> None:
+    granted(holds)
+    begin(holds)
+    assert holds.settle("T-1", "partly applied", reason="", by="ada", free=False) == []
+    with pytest.raises(TaskHeld, match="under way"):
+        holds.refuse_if_held("T")
+
+
+# The file.
+
+
+def test_a_killed_process_has_used_it_wholly_or_not(tmp_path: Path, holds: Holds) -> None:
+    """kill -9 between the transaction's statements: neither half of it is there."""
+    granted(holds)
+    script = (
+        "import os, sys\nfrom pathlib import Path\nfrom rerail import holds\n"
+        "class Dies(holds.Holds):\n"
+        "    def _insert(self, table, row):\n"
+        "        if table == 'hold': os.kill(os.getpid(), 9)\n"
+        "        super()._insert(table, row)\n"
+        "with Dies(Path(sys.argv[1])) as opened:\n"
+        "    attempt = holds.Attempt('T-1', 'run-1', 'T', 't', '/c', 'live', 'aa', 'A-1', 1000)\n"
+        "    opened.begin(attempt, reason='r', by='b')\n"
+    )
+    words = [sys.executable, "-c", script, str(tmp_path / "state" / "holds.sqlite")]
+    assert subprocess.run(words, check=False).returncode == -9
+    assert holds.attempts() == []
+    found = holds.approval("A-1")
+    assert found is not None
+    assert found.state == "granted"
+    assert isinstance(begin(holds), Hold)
+
+
+@pytest.mark.parametrize("spoil", [lambda file: file.write_bytes(b"no database at all" * 9)])
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, spoil: Callable[[Path], int]) -> None:
+    file = tmp_path / "holds.sqlite"
+    spoil(file)
+    with pytest.raises(StateUnusable, match=r"holds\.sqlite") as raised:
+        Holds(file)
+    assert raised.value.hint
+
+
+def test_a_later_versions_file_is_refused(tmp_path: Path) -> None:
+    import sqlite3
+
+    file = tmp_path / "holds.sqlite"
+    connection = sqlite3.connect(file)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(StateUnusable, match="a later version"):
+        Holds(file)
+
+
+def test_names_are_nobody_elses() -> None:
+    assert len({new_id("A") for _ in range(1000)}) == 1000
