@@ -44,7 +44,8 @@ class Run(Struct, frozen=True, kw_only=True):
     """A run. `parent` is the tape it was forked from, `pause` the place; for a first run neither.
 
     `checked`: a check of the agent's own had run. `errors` and `cheats` are the verdict's, `why`
-    says what broke a run that no model was the cause of.
+    says what broke a run that no model was the cause of, `mismatch` how the agent's check and the
+    judge's did not agree.
     """
 
     key: Key
@@ -65,6 +66,7 @@ class Run(Struct, frozen=True, kw_only=True):
     pause: int = 0
     hint: str = ""
     why: str = ""
+    mismatch: str = ""
 
     @property
     def fixed(self) -> bool:
