@@ -69,7 +69,7 @@ class Python(LanguageServer):
         return any(each.code == _CANNOT_BEGIN for each in diagnostics)
 
     def plain(self, message: str) -> str:
-        return message.partition("\n\ninfo: ")[0]
+        return message.partition("\n\n")[0]
 
     def _run_cold(self, files: Files) -> list[Diagnostic]:
         with tempfile.TemporaryDirectory(prefix="rerail-cold-") as folder:
