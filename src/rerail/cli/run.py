@@ -31,18 +31,19 @@ class Terminal:
     def asked(self, approval: "Approval") -> None:
         """Show what is asked."""
         from rerail.cli.plane_facts import moment, short
+        from rerail.task.approval import may_decide
 
         what = approval.summary or short(bytes.fromhex(approval.proposal))
         say_aside(
             f"rerail: {approval.id} waits until {moment(approval.expires)}: {what} "
             f"on {approval.target}; `rerail approve {approval.id}` grants it"
         )
-        if self._typed:
+        if self._typed and may_decide(approval):
             click.echo(f"apply it to {approval.target}? [y/N] ", err=True, nl=False)
 
-    def word(self, seconds: float) -> bool | None:
+    def word(self, seconds: float, *, heard: bool) -> bool | None:
         """Wait so long for an answer; the end of the input is a no."""
-        streams = [sys.stdin] if self._typed else []
+        streams = [sys.stdin] if self._typed and heard else []
         if not select.select(streams, [], [], seconds)[0]:
             return None
         return sys.stdin.readline().strip().lower() in ("y", "yes")
