@@ -3,10 +3,12 @@
 import json
 import os
 import select
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -103,6 +105,7 @@ def run(
     """Run the agent of a contract, check what it proposes, ask, apply it once, read the target."""
     from rerail.task.runner import RunSettings, run_task
 
+    signal.signal(signal.SIGTERM, _terminated)
     environment = dict(os.environ)
     person = None if no_wait else Terminal()
     output = tape or unnamed_tape()
@@ -125,6 +128,11 @@ def run(
             done = run_task(settings)
     _report(done, as_json)
     return done.status
+
+
+def _terminated(number: int, _: FrameType | None) -> None:
+    """Asked to end: what is under way is put down before it ends."""
+    raise SystemExit(128 + number)
 
 
 def _follow(
