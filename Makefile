@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 MODEL  ?= simulated
 
-.PHONY: demo test test-agents lint bench nodes clean
+.PHONY: demo test test-agents lint bench bench-trace nodes typescript clean
 
 $(VENV)/ready: pyproject.toml tools/install-dev
 	$(PYTHON) -m venv $(VENV)
@@ -32,11 +32,16 @@ lint: $(VENV)/ready        ## ruff, mypy (strict), import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+typescript: .typescript/ready ## the native TypeScript compiler for the tests, with npm
+
 nodes: $(VENV)/ready       ## Node 20, 22 and 24 for the tests, whatever is on the PATH
 	tools/install-nodes $(BIN)/python
 
 bench: $(VENV)/ready .typescript/ready ## speed and size, side by side with a peer
 	$(BIN)/python -m bench
+
+bench-trace: $(VENV)/ready ## what the detectors see in public runs: make bench-trace RERAIL_TRACE_DATA=FOLDER
+	@$(BIN)/python -m bench.trace "$(RERAIL_TRACE_DATA)"
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -13,14 +13,17 @@ from typing import Any, Final
 
 from bench.arena import FULL, QUICK, Arena, OriginGone, arena, progress
 from bench.calls import measure as measure_calls
+from bench.case import measure as measure_case
 from bench.children import measure as measure_children
 from bench.clock import measure as measure_clock
 from bench.contenders import RunFailed
+from bench.durable import measure as measure_durable
 from bench.figures import Row
 from bench.size import measure as measure_size
 from bench.startup import measure as measure_startup
 from bench.streams import measure_events, measure_large
 from bench.table import document, markdown, plain
+from bench.tools import measure as measure_tools
 from rerail import __version__
 
 MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
@@ -32,7 +35,10 @@ MEASUREMENTS: Final[dict[str, tuple[Callable[[Arena], list[Row]], str]]] = {
     "children": (measure_children, "each child process of an agent, recording and replaying"),
     "calls": (measure_calls, "latency and throughput of model calls, recording and replaying"),
     "events": (measure_events, "server-sent events 100 ms apart"),
+    "durable": (measure_durable, "durable scripts: a pause, a fork, a resumed run, bytes a step"),
     "size": (measure_size, "the tape of a 50-turn agent"),
+    "tools": (measure_tools, "a check with a tool that stays, against one started for it"),
+    "case": (measure_case, "timeline, verify and diagnose of a case, to a million events"),
     "large": (measure_large, "a download and an upload of 1 GiB, and the memory they take"),
 }
 _NOT_QUICK: Final = ("large",)

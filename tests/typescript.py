@@ -18,7 +18,7 @@ def typescript_or_skip() -> Program:
     try:
         found = find_typescript(environment=_environment(), beside=_PUT_DOWN)
     except ToolMissing as missing:
-        pytest.skip(f"TypeScript is not installed (make .typescript/ready): {missing.what}")
+        pytest.skip(f"TypeScript is not installed (make typescript): {missing.what}")
     if found.version != PINNED:
         pytest.skip(f"TypeScript {PINNED} is not installed, but {found.version}")
     return found

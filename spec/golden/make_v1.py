@@ -37,6 +37,19 @@ from rerail.tape.records import (
     WsMessage,
     WsOpened,
 )
+from rerail.tape.reopening import reopen
+from rerail.tape.script_records import (
+    ScriptAnswered,
+    ScriptAsked,
+    ScriptCalled,
+    ScriptEnded,
+    ScriptForked,
+    ScriptParked,
+    ScriptPaused,
+    ScriptPrinted,
+    ScriptResumed,
+    ScriptStarted,
+)
 from rerail.tape.trees import Entry, encode_tree
 from rerail.tape.writer import TapeWriter
 
@@ -207,6 +220,48 @@ def make_lost(path: Path, aside: Path) -> None:
     recording.writer.close()
 
 
+def make_script(path: Path) -> None:
+    """A fork of a durable script: parked, taken up again on the same tape, and ended."""
+    recording = Recording(path)
+    recording.start()
+
+    def kept(data: bytes) -> Body:
+        digest = recording.writer.blob(CleanBytes(data), lane="script")
+        return Body(digest=digest, size=len(data))
+
+    code, inputs = kept(b"tool('ask', {'n': n})\n"), kept(b'{"n":1}')
+    engine = {"engine": "pydantic-monty 1.4.0"}
+    tools = {"limits": {"pauses": 9}, "tools": ["ask"], "repeatable": ["ask"]}
+    recording.add(ScriptStarted, name="agent.py", code=code, inputs=inputs, **engine, **tools)
+    told = [["tool", "ask", b"7", "", sha256(b'{"n":0}').digest()]]
+    history = kept(msgspec.msgpack.encode(told))
+    recording.add(ScriptForked, run_id="run-parent", pause=2, events=12, history=history)
+    state = b"a state, which only its engine reads; " * 200
+    asked = {"tool": "ask", "line": 1, "arguments": kept(b'{"n":1}')}
+    at = {"pause": 2, "token": "0123456789abcdef"}
+    about = {"call": 1, "state": kept(state), "witness": bytes(32), **asked}
+    recording.add(ScriptPaused, component="agent", **at, **about)
+    recording.writer.seal()
+    recording.add(ScriptParked, pause=2)
+    recording.writer.close()
+    recording.writer = reopen(path)
+    recording.add(ScriptResumed, pause=2, how="answers", **engine)
+    recording.add(ScriptCalled, pause=2, attempt=1)
+    refused = {"answer": kept(b'"not on a Friday"'), "raised": "PermissionError"}
+    recording.add(ScriptAnswered, component="tool", **at, **refused, witness=bytes(32))
+    recording.add(ScriptAsked, pause=2, name="time.time", value=msgspec.msgpack.encode(1.5))
+    text = kept("gedruckt: ü\n".encode())
+    recording.add(ScriptPrinted, component="agent", stream="stdout", text=text)
+    about["state"] = kept(state + b"and one more")
+    at = {"pause": 3, "token": "fedcba9876543210"}
+    recording.add(ScriptPaused, calls=True, **at, **about)
+    recording.writer.seal()
+    recording.add(ScriptAnswered, component="runner", answer=kept(b"[1,2]"), **at)
+    recording.add(ScriptEnded, component="agent", output=kept(b'{"n":2}'))
+    recording.add(RunEnded, status=0)
+    recording.writer.close()
+
+
 def expected(path: Path) -> bytes:
     """What a reader must find on a tape, as JSON: bytes are in base 64."""
     with Tape.open(path) as tape:
@@ -226,14 +281,16 @@ def expected(path: Path) -> bytes:
 
 def main(folder: Path) -> None:
     """Write the tapes and what is expected of them; nothing that is there is overwritten."""
-    run, lost, files = (folder / f"v1-{name}.tape" for name in ("run", "lost", "files"))
+    names = ("run", "lost", "files", "script")
+    run, lost, files, script = (folder / f"v1-{name}.tape" for name in names)
     make_run(run)
     make_files(files)
+    make_script(script)
     aside = folder / "aside"
     aside.mkdir()
     make_lost(lost, aside)
     shutil.rmtree(aside)
-    for tape in (run, lost, files):
+    for tape in (run, lost, files, script):
         tape.with_suffix(".json").write_bytes(expected(tape))
 
 

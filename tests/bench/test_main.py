@@ -15,7 +15,7 @@ def bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_help_names_every_measurement() -> None:
     done = bench("--help")
     assert done.returncode == 0, done.stderr
-    for name in ("startup", "clock", "calls", "events", "size", "large"):
+    for name in ("startup", "clock", "calls", "events", "durable", "size", "tools", "large"):
         assert f"\n  {name}" in done.stdout
 
 

@@ -1,15 +1,18 @@
 """docs/reference/cli.md says what the program does: no option less, none more."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 from rerail.cli.main import VERBS, program
+from rerail.cli.trace import STEPS, trace
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text("utf-8")
-SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
+SECTIONS = dict(re.findall(r"^##+ (.+?)\n(.*?)(?=^##+ |\Z)", PAGE, re.DOTALL | re.MULTILINE))
+"""Of a verb that is a group, each of its steps has a section of its own, one level below."""
 CONTEXT = click.Context(program, info_name="rerail", **program.context_settings)
 
 
@@ -21,6 +24,28 @@ def command(verb: str) -> click.Command:
 
 def context(verb: str) -> click.Context:
     return click.Context(command(verb), info_name=verb, parent=CONTEXT)
+
+
+def step_contexts() -> dict[str, click.Context]:
+    """The steps of `rerail trace`."""
+    group = context("trace")
+    return {
+        f"trace {step}": click.Context(found, info_name=step, parent=group)
+        for step in STEPS
+        if (found := trace.get_command(group, step)) is not None
+    }
+
+
+def every_context() -> Iterator[click.Context]:
+    """Every verb, and of a group every verb below it."""
+    for verb in VERBS:
+        own = context(verb)
+        yield own
+        if isinstance(own.command, click.Group):
+            for name in own.command.list_commands(own):
+                found = own.command.get_command(own, name)
+                assert found is not None
+                yield click.Context(found, info_name=name, parent=own)
 
 
 def options(context: click.Context) -> list[str]:
@@ -44,7 +69,8 @@ def spellings(texts: list[str]) -> set[str]:
 
 
 def test_every_verb_has_its_section_and_its_row_and_there_are_no_others() -> None:
-    sections = [title[8:-1] for title in SECTIONS if title.startswith("`rerail ")]
+    titles = [title[8:-1] for title in SECTIONS if title.startswith("`rerail ")]
+    sections = [title for title in titles if " " not in title]
     assert sections == list(VERBS)
     assert re.findall(r"^\| \[`(\w+)`\]\(#rerail-\1\)", PAGE, re.MULTILINE) == list(VERBS)
     statuses = re.findall(r"^\| `(\w+)` \|", SECTIONS["Exit statuses"], re.MULTILINE)
@@ -66,18 +92,27 @@ def test_the_usage_of_a_verb_is_that_of_the_program(verb: str) -> None:
     assert f"\n{usage}\n" in SECTIONS[f"`rerail {verb}`"]
 
 
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_of_an_investigation_has_its_section(step: str) -> None:
+    section, found = f"`rerail trace {step}`", step_contexts()[f"trace {step}"]
+    assert documented(section) == options(found)
+    usage = re.sub(r"\s+", " ", found.get_usage()).removeprefix("Usage: ")
+    assert f"\n{usage}\n" in SECTIONS[section]
+    assert f"](#rerail-trace-{step})" in SECTIONS["`rerail trace`"]
+
+
 def test_no_option_is_mentioned_that_does_not_exist() -> None:
     known = spellings(options(CONTEXT))
-    for verb in VERBS:
-        known |= spellings(options(context(verb)))
+    for own in every_context():
+        known |= spellings(options(own))
     for span in re.findall(r"`([^`\n]+)`", PAGE):
         ours = span.partition(" -- ")[0]
         assert spellings([ours]) <= known, span
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_option_says_what_it_means(verb: str) -> None:
-    for parameter in command(verb).params:
-        if isinstance(parameter, click.Option):
-            assert parameter.help
-            assert parameter.help.endswith(".")
+def test_every_option_says_what_it_means() -> None:
+    for own in every_context():
+        for parameter in own.command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, (own.command_path, parameter.name)
+                assert parameter.help.endswith("."), (own.command_path, parameter.name)

@@ -146,3 +146,16 @@ def test_a_state_that_is_damaged_does_not_keep_the_rest_from_being_shown(
 def test_there_is_no_command_to_run_again(ended: Path, verb: list[str], rerail: Rerail) -> None:
     refused = rerail(verb[0], ended, *verb[1:])
     assert refused.status == 2
+
+
+def test_why_finds_what_a_tool_answered_and_what_was_given(tmp_path: Path, rerail: Rerail) -> None:
+    tools = {"find": lambda call: {"customer": "CUST-4471"}}
+    code = "found = tool('find', {'task': task})\ntool('find', found)"
+    Script.start(code, tape=tmp_path / "run.tape", tools=tools, inputs={"task": "TASK-1841"})
+    told = rerail("why", tmp_path / "run.tape", "CUST-4471")
+    assert told.status == 0
+    assert "tool find" in told.lines[0]
+    assert "told" in told.lines[-1]
+    given = rerail("why", tmp_path / "run.tape", "TASK-1841")
+    assert "given to the run" in given.lines[0]
+    assert rerail("why", tmp_path / "run.tape", "nothing-like-it").status == 1

@@ -77,7 +77,11 @@ def parse(words: list[str]) -> None:
     context = click.Context(program, info_name="rerail")
     command = program.get_command(context, verb)
     assert command is not None, f"there is no verb {verb}"
-    command.make_context(verb, arguments, parent=context)
+    own = command.make_context(verb, arguments, parent=context)
+    if isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
+        below = command.get_command(own, arguments[0])
+        assert below is not None, f"{verb} has no {arguments[0]}"
+        below.make_context(arguments[0], arguments[1:], parent=own)
 
 
 @pytest.fixture(autouse=True)
@@ -115,6 +119,8 @@ def test_every_option_of_a_command_in_the_text_exists(page: Path) -> None:
             continue
         command = program.get_command(click.Context(program), verb)
         assert command is not None, span
+        if isinstance(command, click.Group) and len(words) > 2:
+            command = command.get_command(click.Context(command), words[2]) or command
         known = {option for holder in (program, command) for option in options_of(holder)}
         own = words[: words.index("--")] if "--" in words else words
         assert {word for word in own if word.startswith("-")} <= known | {"--help"}, span

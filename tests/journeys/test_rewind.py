@@ -200,6 +200,96 @@ def test_a_patched_request(rail: Rail, model: SimulatedModel, sdk: str) -> None:
         assert (asked.body["model"], asked.body["messages"][place]) == ("gpt-5", note)
 
 
+@pytest.fixture
+def next_model(
+    rail: Rail, start_model: Callable[..., SimulatedModel], authority: CertificateAuthority
+) -> Callable[[], SimulatedModel]:
+    """`next_model()` takes the name over; it knows nothing of what was asked of the one before."""
+
+    def start() -> SimulatedModel:
+        started = start_model(policy, tls=authority.leaf(HOSTS["openai"]))
+        rail.resolve(HOSTS["openai"], started.origin)
+        return started
+
+    return start
+
+
+def test_a_session_on_a_websocket_goes_on_live_with_its_whole_history(
+    rail: Rail, next_model: Callable[[], SimulatedModel]
+) -> None:
+    first = next_model()
+    recorded = rail.record(*rail.python("mender.py", "session"))
+    assert (recorded.status, len(first.asked)) == (1, TURNS + 1), recorded.said
+    second = next_model()
+    ran, report = rewind(rail, str(recorded.tape), "--to", "best", *CHECK, "--hint", "Slowly.")
+    assert (ran.status, report["step"]) == (1, 3), ran.said
+    assert len(first.asked) == TURNS + 1
+    assert len(second.asked) == report["live"]["turns"] == TURNS + 1 - 2
+    _check_the_first_is_whole_and_hinted(second.asked, "Slowly.")
+    steps = json.loads(rail.run(*rail.rerail("steps", "--json", "run.s3.tape")).output)["turns"]
+    put_in = [[m["parts"][0]["content"] for m in turn["put_in"]] for turn in steps]
+    assert put_in == [[], [], ["Slowly."], [], []]
+    third = next_model()
+    ran, report = rewind(rail, str(rail.folder / "run.s3.tape"), "--to", "4", "--hint", HINT)
+    assert ran.status == 0, ran.said
+    _check_the_first_is_whole_and_hinted(third.asked, HINT)
+    texts = [message.text for message in third.asked[0].messages]
+    assert texts.index("Slowly.") == texts.index(HINT) - 4
+    rail.stop_origins()
+    for fork in ("run.s3.tape", "run.s3.s4.tape"):
+        assert rail.replay(rail.folder / fork).report["verdict"]["green"]
+    assert rail.reached == 0
+
+
+def _check_the_first_is_whole_and_hinted(live: list[Asked], hint: str) -> None:
+    whole, *further = [asked.body for asked in live]
+    CHECKS["openai.responses"](whole["input"])
+    assert "previous_response_id" not in whole
+    assert whole["input"][-1]["content"][0]["text"] == hint
+    for body in further:
+        assert body["previous_response_id"]
+        assert hint not in json.dumps(body)
+    for asked in live:
+        assert [message.text for message in asked.messages].count(hint) == 1
+
+
+def test_a_budget_ends_a_session_with_an_error_that_it_reads(
+    rail: Rail, next_model: Callable[[], SimulatedModel]
+) -> None:
+    next_model()
+    recorded = rail.record(*rail.python("mender.py", "session"))
+    live = next_model()
+    ran, report = rewind(rail, str(recorded.tape), "--to", "2", "--turns", "1")
+    assert (ran.status, report["live"]["turns"], len(live.asked)) == (1, 1, 1)
+    assert "the model refused: rerail refused this request: the 1 turn is used up" in ran.said
+
+
+@pytest.mark.usefixtures("model")
+def test_files_that_came_otherwise_are_put_in_place(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk), options=["-e", "MOOD=good"])
+    words = (str(recorded.tape), "--to", "3", "--hint", HINT, "-e", "MOOD=bad")
+    ran, report = rewind(rail, *words)
+    assert report["files_at_step"]["differs"] == ["mood.txt"]
+    assert "the mood is bad" in ran.said
+    ran, report = rewind(rail, *words, "--restore-workspace")
+    assert ran.status == 0, ran.said
+    assert report["files_at_step"] == {
+        "differing": 1, "differs": ["mood.txt"], "put_in_place": True
+    }  # fmt: skip
+    assert "the mood is good" in ran.said
+    fork = rail.folder / "run.s3-2.tape"
+    for moment in ("s3", "end"):
+        shown = rail.run(*rail.rerail("show", str(fork), "mood.txt", "--files", moment))
+        assert shown.text == "good"
+    rail.stop_origins()
+    replayed = rail.replay(fork)
+    assert replayed.green, replayed.said
+    assert "the mood is good" in replayed.text
+    again = rail.replay(fork, options=["-o", str(rail.folder / "again.tape")])
+    assert again.green, again.said
+    assert "the mood is good" in rail.replay(rail.folder / "again.tape").text
+
+
 @pytest.mark.usefixtures("model")
 def test_several_forks_side_by_side(rail: Rail, sdk: str) -> None:
     recorded = rail.record(*rail.python("mender.py", sdk))
@@ -243,6 +333,7 @@ def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
         (["--to", "3", "--answer", '{"wash": ""}'], "at s3, the request has no result of `wash`"),
         (["--to", "3", "--answer", "yes"], "the answer is not JSON"),
         (["--to", "3", "--edit-request", "nowhere"], "cannot read the patch in nowhere"),
+        (["--to", "1", "--restore-workspace", "--workspace", "in-place"], "makes none"),
         (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
     ],
 )

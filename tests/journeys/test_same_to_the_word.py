@@ -10,6 +10,7 @@ import pytest
 
 from rerail.tape.records import CaptureMissing, ProbeLog
 from tests.journeys.rail import AGENTS, Rail, Recorded, Replayed
+from tests.node import node_or_skip
 
 pytestmark = pytest.mark.journey
 
@@ -125,3 +126,42 @@ def test_what_was_handed_out_is_kept_though_the_agent_was_killed(rail: Rail, age
     told = b"".join(logs).split(b"\n")
     assert len([line for line in told if line.startswith(b"t\t3\t")]) == 4
     assert len([line for line in told if line.startswith(b"r\t3\t")]) == 1
+
+
+@pytest.mark.usefixtures("openai_model")
+@pytest.mark.parametrize("language", ["python", "node"])
+def test_what_a_recording_left_in_temporary_folders_is_no_obstacle(
+    rail: Rail, tmp_path_factory: pytest.TempPathFactory, language: str
+) -> None:
+    """It is still there for everybody else; the replay's own copy of it gives way."""
+    agent = rail.python("leaving_agent.py")
+    if language == "node":
+        agent = [node_or_skip(20), str(AGENTS / "leaving_agent.mjs")]
+    place = tmp_path_factory.mktemp("temporary")
+    run = rail.record(*agent, environment={"TMPDIR": str(place)})
+    assert run.status == 0, run.said
+    rail.stop_origins()
+    left = sorted(place.rglob("*"))
+    assert [path.name for path in left if path.name == "note.txt"]
+    for _ in range(2):
+        replayed = rail.replay(run.tape, environment={"TMPDIR": str(place)})
+        assert replayed.green, replayed.said
+        assert replayed.report["counts"]["exact"] == 1
+        assert not [note for note in replayed.report["notes"] if "another name" in note]
+    assert sorted(path for path in place.rglob("*") if "left-" in str(path)) == left
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_what_a_child_puts_out_with_the_command_is_said_to_be_missing(
+    rail: Rail, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rail.environment["TMPDIR"] = str(tmp_path_factory.mktemp("temporary"))
+    run = rail.record(*rail.python("leaving_agent.py"))
+    assert b"said with the command" in run.output
+    rail.stop_origins()
+    replayed = rail.replay(run.tape)
+    assert replayed.green, replayed.said
+    assert b"said with the command" not in replayed.output
+    unsaid = "not on the tape, and not said again: what p2 sleep 30 and 1 more put out with"
+    assert unsaid in replayed.said
+    assert [child["unsaid"] for child in replayed.report["children"]] == [["stdout", "stderr"]] * 2

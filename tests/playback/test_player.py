@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rerail.playback.answers import Continue, GoLive, Refused, Served, Stubbed
-from rerail.playback.onward import CannotGoOn
+from rerail.playback.onward import CannotGoOn, Edited
 from rerail.playback.player import CONTINUE, Player
 from rerail.wire.http1 import ReplyScanner
 
@@ -180,28 +180,69 @@ def test_sessions_that_are_opened_alike_are_told_by_their_first_message(
 
 
 class _From:
-    """A rewind to a step that no WebSocket can be taken to."""
-
-    begun = False
+    """A rewind to a step, which says what it was asked."""
 
     def __init__(self, step: int) -> None:
-        self.leaves = step.__le__
+        self.step = step
+        self.taken: list[int] = []
+        self.before: list[tuple[str, bytes]] = []
+
+    @property
+    def begun(self) -> bool:
+        return bool(self.taken)
+
+    def leaves(self, step: int) -> bool:
+        return step >= self.step or self.begun
 
     def take_turn(self, turn: int, call: Any, request: Any) -> None:
-        raise CannotGoOn("not on a WebSocket", code="websocket")
+        if not request.body:
+            raise CannotGoOn("not on the tape", code="websocket")
+        self.taken.append(turn)
+
+    def edit_message(self, call: Any, message: bytes, before: Any) -> Edited:
+        self.before = list(before)
+        return Edited(b"whole", b"whole", "whole")
+
+    def edit_further(self, call: Any, message: bytes) -> None:
+        return None
 
 
-@pytest.mark.parametrize(("step", "refused"), [(1, True), (2, True), (3, False)])
-def test_a_session_is_not_left_in_its_middle(
-    tape_maker: Maker, ask: Ask, step: int, refused: bool
-) -> None:
+def test_a_session_goes_on_live_at_one_of_its_messages(tape_maker: Maker, ask: Ask) -> None:
+    turns = [json.dumps({"type": "response.create", "n": n}).encode() for n in range(4)]
     maker = tape_maker()
-    turn = {"type": "response.create"}
-    maker.websocket(("agent", "text", turn), ("agent", "text", turn))
-    maker.call({"a": 1})
-    player = Player(maker.finish(), onward=_From(step))  # type: ignore[arg-type]
+    maker.websocket(
+        ("agent", "text", turns[0]), ("origin", "text", b"zero"), ("agent", "text", turns[1])
+    )
+    onward = _From(2)
+    player = Player(maker.finish(), onward=onward)  # type: ignore[arg-type]
     upgrade = ask(method="GET", target="/v1/responses", headers=[("upgrade", "websocket")])
-    assert isinstance(player.answer(upgrade), Refused) == refused
+    served = player.answer(upgrade)
+    assert isinstance(served, Served)
+    player.begin(served)
+    assert [say.content() for say in player.heard(served, "text", turns[0]).say] == [b"zero"]
+    heard = player.heard(served, "text", turns[1])
+    assert (heard.goes_live, heard.say) == (True, ())
+    edited = player.live_message(served, turns[1], heard.turn)
+    assert edited is not None
+    assert edited.body == b"whole"
+    assert onward.before == [("agent", turns[0]), ("origin", b"zero")]
+    assert player.live_message(served, turns[2]) is None
+    assert onward.taken == [2, 3]
+    assert not player.ledger.divergences
+
+
+def test_once_a_run_is_live_a_turn_of_any_session_is(tape_maker: Maker, ask: Ask) -> None:
+    maker = tape_maker()
+    maker.websocket(("agent", "text", b'{"type":"response.create","n":1}'))
+    onward = _From(1)
+    player = Player(maker.finish(), onward=onward)  # type: ignore[arg-type]
+    onward.taken.append(1)
+    upgrade = ask(method="GET", target="/v1/responses", headers=[("upgrade", "websocket")])
+    served = player.answer(upgrade)
+    assert isinstance(served, Served)
+    player.begin(served)
+    assert player.heard(served, "text", b'{"type":"response.create","n":7}').goes_live
+    assert isinstance(player.answer(upgrade), Refused)
 
 
 def test_what_is_noted_is_kept_for_the_report(tape_maker: Maker, ask: Ask) -> None:

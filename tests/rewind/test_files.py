@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rerail.rewind.files import files_at
+from rerail.rewind.files import FilesAtStep, files_at
 from rerail.rewind.moments import Moments
-from rerail.rewind.report import FilesAtStep
 from rerail.tape.reader import Tape
 from rerail.testing.tapes import Recording
 

@@ -51,3 +51,20 @@ def test_the_turns_of_a_session_have_snapshots_of_their_own(tmp_path: Path) -> N
     assert {step: snapshot.seq for step, snapshot in moments.at.items()} == {
         1: seqs[1], 2: seqs[2], 3: seqs[3]
     }  # fmt: skip
+
+
+def test_what_a_rewind_put_in_place_counts_in_any_folder(tmp_path: Path) -> None:
+    recording = Recording.begin(tmp_path / "run.tape")
+    recording.chat(1)
+    for fields in ({}, {"folder": "/also", "also": True}):
+        recording.snapshot(tmp_path, "step", exchange_id=1, **fields)
+    put = [
+        recording.snapshot(tmp_path, "restored", exchange_id=1, **fields)
+        for fields in ({}, {"folder": "/also", "also": True})
+    ]
+    recording.reply(1, [b"{}"])
+    recording.end()
+    with Tape.open(recording.path) as tape:
+        kept, steps = Kept(tape), {1: Attempt(1, 1, CALL)}
+        assert Moments.of(kept, steps).at[1].seq == put[0]
+        assert Moments.of(kept, steps, "/also").at[1].seq == put[1]

@@ -58,8 +58,8 @@ def test_attempts_at_a_turn_are_one() -> None:
     assert refused.value.code == "turns_used_up"
 
 
-def test_a_websocket_stays_behind() -> None:
-    with pytest.raises(CannotGoOn, match="WebSocket"):
+def test_a_websocket_that_nobody_knows_is_not_opened() -> None:
+    with pytest.raises(CannotGoOn, match="this WebSocket is not on the tape"):
         Onward(1).take_turn(1, CALL, request("GET"))
 
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from rerail.script.keeping import user_key
-
 AGENT = """\
 history = [{"role": "user", "content": task}]
 files = {"a.ts": "let a: number = 'x';"}
@@ -36,4 +34,3 @@ def another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     """From here on it is somebody else."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "another"))
     yield tmp_path / "another"
-    user_key.cache_clear()

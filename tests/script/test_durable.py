@@ -1,5 +1,6 @@
 """Forks and resumed runs: from the state, from the answers, on this tape or on one of their own."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,17 @@ def test_a_living_run_can_be_forked(tmp_path: Path) -> None:
         fork = Script.fork(run.tape, 1, output=tmp_path / "fork.tape", tools=TOOLS)
         assert fork.go_on().state == "ended"
         assert run.pending.number == 2
+
+
+def test_runs_in_several_threads(tmp_path: Path) -> None:
+    def one(number: int) -> list[str]:
+        tools = {"think": lambda call: {"content": f"{number}"}, "check": check}
+        path = tmp_path / f"{number}.tape"
+        run = Script.start(AGENT, tape=path, tools=tools, inputs=GIVEN)
+        fork = Script.fork(path, 2, output=tmp_path / f"{number}-fork.tape", tools=tools)
+        assert fork.go_on().result() == run.result()
+        return run.result()["said"]
+
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(one, range(24)))
+    assert said == [["mend it", *[str(number)] * 3] for number in range(24)]

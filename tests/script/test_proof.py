@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from rerail.errors import TapeAltered
 from rerail.script import Run, Script, repeatable
 from rerail.script.engine import Session
-from rerail.script.keeping import user_key
 from rerail.script.proof import NotOurs
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.reader import Tape
@@ -179,7 +178,6 @@ def test_a_tape_of_somebody_else_is_refused_until_it_is_trusted(of_somebody_else
 def of_somebody_else(parked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """From here on it is another user, or another machine."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "me"))
-    user_key.cache_clear()
     return parked
 
 

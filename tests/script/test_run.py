@@ -1,5 +1,7 @@
 """A run from pause to pause: the order of writing, answers by token, what the script is told."""
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 
 from rerail.errors import TapeExists, UsageProblem
 from rerail.script import Call, Limits, Script, repeatable
+from rerail.script.engine import ScriptCrashed
 from rerail.script.recorded import read_script
 from rerail.script.run import MayHaveRun, ScriptFailed, WrongToken
 from rerail.script.values import NotJson
@@ -168,7 +171,24 @@ def test_a_tool_that_is_stopped_leaves_a_call_that_may_have_run(tmp_path: Path) 
     path = tmp_path / "run.tape"
     with pytest.raises(KeyboardInterrupt):
         Script.start("tool('a')", tape=path, tools={"a": stopped})
-    # Nobody closed the tape: its writer lives in this process until it is collected.
+    with Script.resume(path, tools={"a": stopped}) as run:
+        assert run.pending.may_have_run
+        assert run.answer(run.pending.token, "seen").result() == "seen"
+
+
+def test_a_worker_that_dies_costs_what_it_did_since_the_last_pause(tmp_path: Path) -> None:
+    def kill_it(call: Call) -> object:
+        if call.attempt == 1:
+            children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+            workers = [pid for pid in children if "monty" in Path(f"/proc/{pid}/comm").read_text()]
+            for worker in workers:
+                os.kill(int(worker), signal.SIGKILL)
+        return "done"
+
+    path = tmp_path / "run.tape"
+    with pytest.raises(ScriptCrashed):
+        Script.start("a = 7\n[a, tool('a')]", tape=path, tools={"a": kill_it})
+    assert Script.resume(path).result() == [7, "done"]
 
 
 def test_the_clock_and_entropy_are_told_and_kept(tmp_path: Path) -> None:

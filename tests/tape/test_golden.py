@@ -22,7 +22,8 @@ def expected(path: Path) -> dict[str, object]:
 
 
 def test_there_are_golden_tapes() -> None:
-    assert [path.name for path in TAPES] == ["v1-files.tape", "v1-lost.tape", "v1-run.tape"]
+    names = ["v1-files.tape", "v1-lost.tape", "v1-run.tape", "v1-script.tape"]
+    assert [path.name for path in TAPES] == names
 
 
 @pytest.mark.parametrize("path", TAPES, ids=lambda path: path.stem)

@@ -6,6 +6,7 @@ import random
 import re
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -122,6 +123,17 @@ def test_a_compiler_that_is_stopped_is_an_error_within_its_time() -> None:
         with pytest.raises(ToolFailed, match="in time"):
             tool.check({**FILES, "src/c.ts": "export {};\n"})
         assert len(tool.check(FILES).errors) == 1
+
+
+def test_threads_that_share_a_compiler_get_their_own_answers(typescript: TypeScript) -> None:
+    def asked(count: int) -> tuple[int, int]:
+        text = "".join(f"export const c{each}: string = {each};\n" for each in range(count))
+        files = {**FILES, "src/a.ts": "export const a = '';\n", "src/c.ts": text}
+        return count, len(typescript.check(files).errors)
+
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(asked, [*range(1, 9)] * 3))
+    assert all(count == errors for count, errors in answers)
 
 
 def test_a_path_that_leads_out_is_refused_and_the_next_check_is_well(

@@ -76,6 +76,8 @@ def test_a_script_exports_nothing(typescript: TypeScript) -> None:
         ("const f = (x: string) => x.length; f('any');", []),
         ("const [a = '', b = ''] = 'x'.split(''); const { length } = a;", []),
         ("try { } catch (e) { }", []),
+        ("let a; a = 1; const b: number = a;", []),
+        ("const list = []; list.push(1); for (const each of list) each.toFixed();", []),
     ],
 )
 def test_what_is_any_without_saying_so(

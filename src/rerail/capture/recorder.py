@@ -34,6 +34,7 @@ from rerail.wire.http1 import Head, request_line
 if TYPE_CHECKING:
     from rerail.capture.snapshots import Snapshot, Workspace
     from rerail.capture.switched import TunnelRecord, WebSocketRecord
+    from rerail.tape.records import SnapshotReason
 
 BACKLOG_LIMIT: Final = 32 << 20
 """Bytes not yet on disk past which reading waits: a slow disk must not fill the memory."""
@@ -90,10 +91,10 @@ class Recorder:
                 self._log(record.event)
             return self.writer.append(record, urgent=urgent)
 
-    def step(self, exchange_id: int, connection_id: int) -> None:
+    def step(self, exchange_id: int, connection_id: int, why: "SnapshotReason" = "step") -> None:
         """A model is asked: the workspace is looked at before the reply goes on."""
         if self.workspace is not None:
-            self._reading[connection_id] = self.workspace.snapshot("step", exchange_id=exchange_id)
+            self._reading[connection_id] = self.workspace.snapshot(why, exchange_id=exchange_id)
 
     def turn(self, process_id: int) -> None:
         """A turn of a process begins."""
@@ -233,6 +234,9 @@ class ExchangeRecord:
         if self in self._recorder.open:
             self._is_under_way = True
             self._recorder.under_way[self._route.process_id] += 1
+
+    def restored(self) -> None:
+        self._recorder.step(self._id, self._route.connection_id, why="restored")
 
     def edited(self, body: bytes, why: str) -> None:
         content = self._recorder.writer.blob(self._recorder.redactor.body(body))

@@ -41,13 +41,13 @@ def print_turn(turn: Turn, *, files: str = "", whole: bool) -> None:
     if turn.prompt is None:
         print_part("", "(the request cannot be read as its API says)", whole=whole)
     for message in turn.new:
-        _print_parts(message, whole=whole)
+        print_message(message, whole=whole)
     for message in turn.put_in:
         for part in message.parts:
             print_part("put in", _words(message.role, part)[1], whole=whole)
     said = turn.completion
     if said is not None and said.message is not None:
-        _print_parts(said.message, whole=whole)
+        print_message(said.message, whole=whole)
     if said is not None and said.error:
         print_part("error", said.error, whole=whole)
     if said is None or not (said.message or said.error):
@@ -81,7 +81,8 @@ def _tokens(usage: Usage) -> str:
     return f"{read}{cached} in, {written} out"
 
 
-def _print_parts(message: Message, *, whole: bool) -> None:
+def print_message(message: Message, *, whole: bool) -> None:
+    """A line for each part of a message, or all of its text."""
     for part in message.parts:
         print_part(*_words(message.role, part), whole=whole)
 

@@ -41,20 +41,28 @@ def diff(good: Path, bad: Path, ignored: tuple[str, ...], as_json: bool) -> int:
     processes, files and how the runs ended. The exit status is 0 where they are the same, else 1.
     """
     from rerail.compare.volatile import Rules
-    from rerail.trace.difference import compare
 
     rules = Rules(ignored)
     damage: list[RerailError] = []
     worse: list[RerailError] = []
     with Tape.open(good) as one, Tape.open(bad) as other:
-        runs = _run(one, damage.append), _run(other, worse.append)
-        compared = compare(*runs, rules, _likeness(one, other, rules))
+        found = compared(one, other, rules, damage, worse)
         if as_json:
-            say(json_text(_values(good, bad, compared)))
+            say(json_text(_values(good, bad, found)))
         else:
-            _print(compared)
+            _print(found)
         damaged = tell_damage(one, damage) | tell_damage(other, worse)
-    return damaged or int(compared.first is not None)
+    return damaged or int(found.first is not None)
+
+
+def compared(
+    good: Tape, bad: Tape, rules: "Rules", damage: list[RerailError], worse: list[RerailError]
+) -> "Comparison":
+    """Two tapes compared; what of the good one cannot be read is `damage`, of the bad `worse`."""
+    from rerail.trace.difference import compare
+
+    runs = _run(good, damage.append), _run(bad, worse.append)
+    return compare(*runs, rules, _likeness(good, bad, rules))
 
 
 def _run(tape: Tape, damaged: Callable[[RerailError], object]) -> "Run":

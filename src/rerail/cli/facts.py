@@ -221,6 +221,7 @@ def snapshot_text(event: WorkspaceSnapshot) -> str:
         "start": "at the start",
         "step": f"before the reply to {', '.join(f'r{number}' for number in event.exchanges)}",
         "child": f"after p{event.process_id}",
+        "restored": f"put in place by a rewind before the reply to r{event.exchange_id}",
         "end": "at the end",
     }[event.why]
     parts = [f"{quantity(event.files, 'file')}, {size_text(event.size)}"]

@@ -211,6 +211,7 @@ class _Page:
         turns = [turn for one in asking for turn in self._outline.turns_of(one)]
         behind = [turn.event for turn in turns if number.kind == "s" and turn.step == number.value]
         found = [event for event in self._snapshots if asking.intersection(event.exchanges)]
+        found.sort(key=lambda event: event.why != "restored")  # what the run then went on with
         return [event for event in found if event.seq > max(behind, default=0)]
 
     def _no_snapshot(self, kind: str, number: str) -> NotOnTape:

@@ -2,7 +2,6 @@
 
 import gc
 import sys
-from importlib import import_module
 from itertools import takewhile
 from typing import Final
 
@@ -11,23 +10,31 @@ import click
 from rerail import __version__
 from rerail.cli.complaint import complain, of_the_system
 from rerail.cli.leaving import READER_GONE, leave
+from rerail.cli.verbs import Table, Verbs
 from rerail.errors import RerailError
 
 # Help comes from this table, so that neither `--help` nor a verb loads another verb.
-VERBS: Final = {
+VERBS: Final[Table] = {
     "record": ("rerail.cli.record:record", "Run a command and keep everything on a tape."),
     "replay": ("rerail.cli.replay:replay", "Play a tape back to the same or a changed command."),
     "rewind": ("rerail.cli.rewind:rewind", "Back to a step, a hint, and on from there, live."),
+    "experiment": ("rerail.cli.experiment:experiment", "Failed runs rewound, and the receipt."),
     "show": ("rerail.cli.show:show", "Look at a tape: summary, exchanges, one exchange whole."),
     "steps": ("rerail.cli.steps:steps", "The conversation: what each model call heard and said."),
     "why": ("rerail.cli.why:why", "Where a value came from: the first record that holds it."),
     "diff": ("rerail.cli.diff:diff", "Two tapes beside each other, down to where they part."),
     "test": ("rerail.cli.test:test", "Make a regression test out of a tape."),
+    "check": ("rerail.cli.check:check", "Would a durable script run? Before it costs anything."),
+    "trace": ("rerail.cli.trace:trace", "Investigate a failed run from its records."),
     "verify": ("rerail.cli.verify:verify", "Check that a tape's bytes agree with each other."),
     "run": ("rerail.cli.run:run", "An agent's task with an independent check, from a contract."),
     "approve": ("rerail.cli.approve:approve", "Let one proposal be applied to one target."),
     "reconcile": ("rerail.cli.reconcile:reconcile", "What an action did whose outcome is unknown."),
     "runs": ("rerail.cli.runs:runs", "Holds on tasks: what stands, one more, one less."),
+    "import": (
+        "rerail.cli.imported:import_",
+        "Read another program's file: what it shows.",
+    ),
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
 }
@@ -38,40 +45,13 @@ GARBAGE_LOOKED_FOR: Final = (10_000, 20, 20)
 while modules are loaded, which stay, and again and again through what waits for the disk."""
 
 
-class Verbs(click.Group):
-    """A group whose commands are imported only when they are called."""
+class Program(Verbs):
+    """The verbs of the program."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            return None
-        module, _, attribute = VERBS[cmd_name][0].partition(":")
-        command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0] if args else ""
-        if name and not name.startswith("-") and name not in VERBS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, VERBS, n=1)
-            hint = (
-                f"did you mean `rerail {near[0]}`?" if near else "`rerail --help` lists the verbs"
-            )
-            raise RerailError(f"there is no verb `{name}`", hint=hint)
-        return super().resolve_command(ctx, args)
+    table = VERBS
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rerail")
 @click.option("--debug", is_flag=True, help="Log what happens, and show tracebacks, on stderr.")
 @click.pass_context

@@ -77,6 +77,12 @@ if TYPE_CHECKING:
 )
 @check_options
 @files_option
+@click.option(
+    "--restore-workspace",
+    "restore",
+    is_flag=True,
+    help="Put the files of the step in place where the run came there with others.",
+)
 @variables_option
 @ignore_option
 @click.option(
@@ -106,6 +112,7 @@ def rewind(
     count: str | None,
     jobs: int | None,
     files: "Files",
+    restore: bool,
     names: tuple[str, ...],
     ignored: tuple[str, ...],
     output: Path | None,
@@ -131,6 +138,11 @@ def rewind(
     from rerail.sandbox.choose import choose_sandbox
     from rerail.tape.reader import Tape
 
+    if restore and files == "in-place":
+        raise UsageProblem(
+            "--restore-workspace changes a copy, and --workspace in-place makes none",
+            hint="give one of them",
+        )
     environment, target = dict(os.environ), read_target(to)
     asked = Asked(check, count, jobs, trusted)
     way_there = ReplaySettings(
@@ -172,6 +184,7 @@ def rewind(
             check=asked.parsed(),
             checking=how,
             went_on=met,
+            restore=restore,
         )
         with output_kept(as_json) as ours:
             report = rewind_tape(opened, settings)

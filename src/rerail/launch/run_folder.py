@@ -43,7 +43,7 @@ _SOCKET_ROOM: Final = 70
 
 class ProbeSettings(Struct, frozen=True, kw_only=True):
     """What probes are to do. `seed` is 32 bytes in hexadecimal; `log`: whether what they hand out
-    is to be written down."""
+    is to be written down. What is written in a `private` folder may be seen by nobody else."""
 
     mode: Literal["record", "replay"]
     seed: str
@@ -51,6 +51,7 @@ class ProbeSettings(Struct, frozen=True, kw_only=True):
     clock: bool = True
     random: bool = True
     children: bool = True
+    private: tuple[str, ...] = ()
 
     @property
     def hash_seed(self) -> int | None:

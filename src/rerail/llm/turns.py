@@ -64,26 +64,35 @@ def turns(
     bodies: Callable[[Exchange], Bodies],
 ) -> list[Turn]:
     """The turns of a run in the order of its steps; `attempts` is from `rerail.llm.steps`."""
+    return list(each_turn(exchanges, attempts, bodies))
+
+
+def each_turn(
+    exchanges: Iterable[Exchange],
+    attempts: Mapping[int, Attempt],
+    bodies: Callable[[Exchange], Bodies],
+) -> Iterator[Turn]:
+    """The same one by one: each prompt holds all before it, and all together need much room."""
     last: dict[int, tuple[Exchange, Attempt]] = {}
     for exchange in exchanges:
         attempt = attempts.get(exchange.exchange_id)
         if attempt is not None:
             last |= dict.fromkeys(attempt.steps, (exchange, attempt))
     sessions: dict[int, Bodies] = {}
+    told: dict[int, Counter[str]] = {}
     said: deque[Counter[str]] = deque(maxlen=_LOOKED_BACK)
-    found = []
     for step in sorted(last):
         exchange, attempt = last[step]
         if attempt.turns:
             number = exchange.exchange_id
             sessions[number] = sessions.get(number) or bodies(exchange)
-            turn = _turn_in_session(exchange, attempt, step, sessions[number], said)
+            heard = told.setdefault(number, Counter())
+            turn = _turn_in_session(exchange, attempt, step, sessions[number], said, heard)
         else:
             turn = _turn(exchange, attempt, bodies, said)
-        found.append(turn)
+        yield turn
         if turn.prompt is not None:
             said.append(_parts(turn.prompt.messages))
-    return found
 
 
 def _turn(
@@ -127,8 +136,12 @@ def _turn_in_session(
     step: int,
     bodies: Bodies,
     said: Sequence[Counter[str]],
+    told: Counter[str],
 ) -> Turn:
-    """A turn on a WebSocket: a message of the agent, and the origin's up to the agent's next."""
+    """A turn on a WebSocket: a message of the agent, and the origin's up to the agent's next.
+
+    `told` is what the agent has said in this session before, and then this, too.
+    """
     event = next(turn.event for turn in attempt.turns if turn.step == step)
     after = [item for item in exchange.websocket if isinstance(item, WsMessage)]
     after = after[next(at for at, item in enumerate(after) if item.seq == event) :]
@@ -136,6 +149,8 @@ def _turn_in_session(
     read = bodies.messages
     prompt = prompt_of(attempt.call.api, read.get(event, b""))
     completion = completion_in(attempt.call.api, [read.get(item.seq, b"") for item in answers])
+    told.update(_parts(prompt.messages) if prompt else ())
+    edited = exchange.edited is not None and _last_before(exchange.edited.seq, attempt) == event
     return Turn(
         step,
         1,
@@ -146,7 +161,18 @@ def _turn_in_session(
         prompt,
         completion,
         tuple(_new(prompt.messages, said)) if prompt else (),
+        _put_in_session(attempt.call.api, bodies.sent, told) if edited else (),
     )
+
+
+def _last_before(event: int, attempt: Attempt) -> int:
+    return max((turn.event for turn in attempt.turns if turn.event < event), default=0)
+
+
+def _put_in_session(api: str, sent: bytes | None, told: Counter[str]) -> tuple[Message, ...]:
+    """The origin was sent the history of the session: what the agent never said was put in."""
+    changed = prompt_of(api, sent) if sent is not None else None
+    return tuple(_new(changed.messages, [told])) if changed else ()
 
 
 def _new(messages: Sequence[Message], said: Sequence[Counter[str]]) -> Iterator[Message]:

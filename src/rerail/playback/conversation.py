@@ -6,7 +6,7 @@ by a timer. Knows no socket and no frames.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -23,7 +23,7 @@ from rerail.compare.recorded import Recorded
 from rerail.compare.volatile import Rules
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.llm.calls import ModelCall, is_turn
-from rerail.tape.records import WsClosed, WsMessage, WsOpened
+from rerail.tape.records import Side, WsClosed, WsMessage, WsOpened
 
 ABNORMAL = 1006
 NO_STATUS = 1005
@@ -61,7 +61,7 @@ class Heard:
     """What follows from a message of the agent: things to say, or why it was not recorded.
 
     `at` is when the message came in the recording (ns since the run began), `turn` its event where
-    it made the model generate.
+    it made the model generate. `goes_live`: what follows is not on the tape.
     """
 
     say: tuple[Say, ...] = ()
@@ -69,6 +69,7 @@ class Heard:
     miss: Miss | None = None
     at: int = 0
     turn: int = 0
+    goes_live: bool = False
 
 
 class Conversation:
@@ -117,8 +118,26 @@ class Conversation:
             return Heard((self._say(self._pong),) if self._pong else (), (RULE,))
         self.messages_heard += 1
         if not isinstance(expected, WsMessage):
-            return Heard(miss=Miss("extra", self._as_request(payload), self._recorded))
+            return Heard(miss=Miss("extra", self.as_request(payload), self._recorded))
         return self._compare(expected, kind, payload)
+
+    @property
+    def here(self) -> int:
+        """The event that the agent is expected to come to next; beyond the last one at the end."""
+        if self._next < len(self._events):
+            return self._events[self._next].seq
+        return self._events[-1].seq + 1 if self._events else 1
+
+    def said_before(self, turn: int) -> Iterator[tuple[Side, bytes]]:
+        """What both sides had said up to a message of the agent, in its present identifiers.
+
+        Raises TapeAltered, NotOnTape.
+        """
+        for event in self._events:
+            if event.seq >= turn:
+                return
+            if isinstance(event, WsMessage) and event.opcode == "text":
+                yield event.sender, self._present(event.content)
 
     @property
     def exchange_id(self) -> int:
@@ -142,7 +161,7 @@ class Conversation:
         content = self._read(expected.content)
         rules: tuple[str, ...] = ()
         if expected.opcode != kind or content != payload:
-            old, new = self._as_request(content), self._as_request(payload)
+            old, new = self.as_request(content), self.as_request(payload)
             equal = expected.opcode == kind
             found = self._rules_for(old, new, expected.seq) if equal else None
             if found is None:
@@ -172,9 +191,9 @@ class Conversation:
         return rules + alike.rules
 
     def _recorded_message(self, content: bytes) -> Request:
-        return self._as_request(self._read(content))
+        return self.as_request(self._read(content))
 
-    def _as_request(self, payload: bytes) -> Request:
+    def as_request(self, payload: bytes) -> Request:
         """A message in the form in which requests are compared: a body under the upgrade's head."""
         headers = (*self._recorded.request.headers, ("content-type", "application/json"))
         digest = hashlib.sha256(payload).digest()

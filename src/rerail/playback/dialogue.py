@@ -9,6 +9,7 @@ from rerail.playback.answers import Served
 from rerail.playback.conversation import NO_STATUS, Heard, Say, Spoken
 from rerail.playback.pace import Timer
 from rerail.playback.player import INTERNAL_ERROR, Player
+from rerail.playback.talk import Goings, Talk
 from rerail.proxy.handler import Wire
 from rerail.tape.chunks import decode_chunks
 from rerail.wire.websocket import Close, Control, Decoder, Encoder, Message, Undecodable
@@ -29,11 +30,14 @@ class Dialogue:
         *,
         ready: bool,
         listener: Callable[[bytes], None] | None = None,
+        goings: Goings | None = None,
     ) -> None:
         """`ready`: whether the agent reads as fast as it is told, until `writable` says more.
 
-        `listener` hears each text of the agent before it is answered.
+        `listener` hears each text of the agent before it is answered. With `goings` it may go on
+        live.
         """
+        self._talk = Talk(player, served, goings, self._add) if goings is not None else None
         self._listener = listener
         self._player = player
         self._served = served
@@ -67,6 +71,9 @@ class Dialogue:
         """The agent closed the connection without a close frame, or after one."""
         if not self._over:
             self._over = True
+            if self._talk is not None and self._talk.begun:
+                self._talk.said("close", b"")
+                return
             self._player.heard(self._served, "drop")
 
     def writable(self, ready: bool) -> None:
@@ -78,9 +85,18 @@ class Dialogue:
     def _heard(self, kind: Spoken, payload: bytes = b"", *, code: int = NO_STATUS) -> None:
         if self._listener is not None and kind == "text":
             self._listener(payload)
+        if self._talk is not None and self._talk.begun:
+            self._talk.said(kind, payload, code=code)
+            return
         heard: Heard = self._player.heard(self._served, kind, payload, code=code)
+        if heard.goes_live and self._talk is not None:
+            self._talk.begin(payload, heard.turn)
+            return
         self._timer.begin(heard.at)
         self._say(heard.say)
+
+    def _add(self, say: Say) -> None:
+        self._say((say,))
 
     def _say(self, what: tuple[Say, ...]) -> None:
         self._saying.extend(what)

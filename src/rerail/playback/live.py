@@ -6,6 +6,8 @@ Imported only where a policy of `live` asks for it, so that no other replay can 
 import asyncio
 from collections.abc import Callable
 
+from rerail.playback.live_session import LiveSession
+from rerail.playback.onward import Hear, Line
 from rerail.proxy.answers import refusal
 from rerail.proxy.handler import OriginUnreachable, Phase, Route, Tap, Wire
 from rerail.proxy.reach import UpstreamSettings
@@ -28,19 +30,41 @@ class LiveOrigins:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def converse(self, route: Route, upgrade: bytes, hear: Hear) -> Line:
+        """Open a WebSocket as the agent had; what the origin says there is told to `hear`."""
+        session = LiveSession(hear)
+        task = asyncio.get_running_loop().create_task(self._converse(route, upgrade, session))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return session
+
+    async def _converse(self, route: Route, upgrade: bytes, session: LiveSession) -> None:
+        relay = Relay(route, session, _Watch(lambda: None), self._dialer)
+        try:
+            await _reach(relay, route)
+        except OriginUnreachable as unreachable:
+            session.fail(unreachable.reason)
+            return
+        session.begin(upgrade, relay.received)
+
     async def _call(self, route: Route, raw: bytes, wire: Wire, done: Callable[[], None]) -> None:
         relay = Relay(route, wire, _Watch(done), self._dialer)
         try:
-            await relay.connect()
-            if route.scheme == "https":
-                flaw = await relay.secure(None, alpn=True)
-                if flaw is not None:
-                    raise OriginUnreachable(f"the certificate of {route.host}: {flaw.text}")
+            await _reach(relay, route)
         except OriginUnreachable as unreachable:
             wire.write(refusal(b"502 Bad Gateway", unreachable.reason))
             wire.close()
             return
         relay.received(raw)
+
+
+async def _reach(relay: Relay, route: Route) -> None:
+    """Raises OriginUnreachable."""
+    await relay.connect()
+    if route.scheme == "https":
+        flaw = await relay.secure(None, alpn=True)
+        if flaw is not None:
+            raise OriginUnreachable(f"the certificate of {route.host}: {flaw.text}")
 
 
 class _Watch(Tap):
@@ -81,6 +105,9 @@ class _Watch(Tap):
         pass
 
     def request_end(self, framing: Framing, chunk_lines: bytes, trailers: bytes) -> None:
+        pass
+
+    def restored(self) -> None:
         pass
 
     def edited(self, body: bytes, why: str) -> None:

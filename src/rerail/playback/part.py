@@ -11,7 +11,7 @@ from rerail.compare.dialogue import Dialogue
 from rerail.playback.casting import Cast, Key, RecordedChild
 from rerail.playback.report import ChildUse
 from rerail.proxy.pipes import PipeEnd
-from rerail.proxy.said import Started
+from rerail.proxy.said import OUTPUTS, Started
 from rerail.tape.records import StreamName
 
 
@@ -192,7 +192,14 @@ class Part(ABC):
             argv=self.company.describe(self.said.argv),
             how=how,  # type: ignore[arg-type]  # one of the three
             why=self._why,
+            unsaid=[] if self._why else self._unsaid,
         )
+
+    @property
+    def _unsaid(self) -> list[str]:
+        """Outputs that were the agent's own when it was recorded."""
+        streams = self.recorded.started.streams if self.recorded else {}
+        return [name for name in OUTPUTS if streams.get(name) == "inherited"]
 
     def runs(self, pid: int) -> None:
         """It was started."""

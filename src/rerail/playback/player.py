@@ -24,7 +24,7 @@ from rerail.playback.echo import in_present_names
 from rerail.playback.failures import Failures
 from rerail.playback.ledger import Ledger
 from rerail.playback.likeness import likeness_of
-from rerail.playback.onward import CannotGoOn, Onward
+from rerail.playback.onward import CannotGoOn, Edited, Onward
 from rerail.playback.plan import Plan
 from rerail.playback.report import BoundByArrival, Divergence, OutOfOrder, Recording
 from rerail.playback.script import RecordedExchange, Script
@@ -153,6 +153,8 @@ class Player:
         except (TapeAltered, NotOnTape) as error:
             self.damaged(served, error)
             return Heard((Say("close", code=INTERNAL_ERROR, reason=_close_reason(error.what)),))
+        if self._goes_live(served, heard, payload):
+            return Heard(goes_live=True, turn=heard.turn or conversation.here)
         self.ledger.rules.update(heard.rules)
         if heard.rules and self.ledger.answered[served.request] == "exact":
             self.ledger.answered[served.request] = "equivalent"
@@ -168,6 +170,42 @@ class Player:
         self.ledger.answered[served.request] = "refused"
         close = Say("close", code=POLICY_VIOLATION, reason=_close_reason(divergence.text))
         return Heard((close,), miss=heard.miss)
+
+    def _goes_live(self, served: Served, heard: Heard, payload: bytes) -> bool:
+        """Whether a rewind goes on live at a message: a recorded one, or any once it has begun."""
+        if self._onward is None:
+            return False
+        if heard.turn:
+            return self._onward.leaves(self.script.turns[heard.turn])
+        return heard.miss is not None and self._onward.begun and self.is_turn(served, payload)
+
+    def live_message(self, served: Served, payload: bytes, turn: int = 0) -> Edited | None:
+        """What an origin is told in place of a message that makes the model generate.
+
+        `turn` is the event that it stands for on the tape, where the origin has heard nothing
+        before it. None for just what the agent says.
+
+        Raises:
+            CannotGoOn: It may not be told.
+        """
+        conversation, onward = self._conversation(served), self._onward
+        call = self.script.exchanges[conversation.exchange_id].call
+        assert onward is not None
+        assert call is not None
+        request = conversation.as_request(payload)
+        onward.take_turn(self._steps.missed(request), call, request)
+        self.ledger.answered[served.request] = "live"
+        if not turn:
+            return onward.edit_further(call, payload)
+        try:
+            return onward.edit_message(call, payload, list(conversation.said_before(turn)))
+        except (TapeAltered, NotOnTape) as error:
+            raise CannotGoOn(error.what, code="history_not_on_tape") from error
+
+    def is_turn(self, served: Served, payload: bytes) -> bool:
+        """Whether a message of a conversation makes the model generate."""
+        call = self.script.exchanges[self._conversation(served).exchange_id].call
+        return call is not None and is_turn(call.api, payload)
 
     def read_ahead(self) -> bool:
         """Do a little of what a later miss would need; False when there is nothing left.
@@ -282,10 +320,12 @@ class Player:
     def _is_past(self, match: Match) -> bool:
         """Whether a recorded model call lies behind the point where a rewind goes on live.
 
-        A session does with the first of its turns that does: it cannot be left in the middle.
+        A session is left at one of its messages, where these tell its turns.
         """
         attempt = self.script.exchanges[match.recorded.exchange_id].step
-        return bool(self._onward and attempt and any(map(self._onward.leaves, attempt.steps)))
+        if self._onward is None or attempt is None or attempt.turns:
+            return False
+        return self._onward.leaves(attempt.step)
 
     def _go_on(
         self,

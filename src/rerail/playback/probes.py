@@ -5,7 +5,7 @@ reply as recorded, and not past the next recorded model call.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Self
 
@@ -35,10 +35,18 @@ class Playhead:
         self._told: dict[int, list[int]] = {}
 
     @classmethod
-    def of(cls, script: Script, *, log: bool, path: Path | None = None) -> Self | None:
+    def of(
+        cls,
+        script: Script,
+        *,
+        log: bool,
+        path: Path | None = None,
+        private: Iterable[Path] = (),
+    ) -> Self | None:
         """Make the folder; None where the recording had no probes. `log`: for a tape of it.
 
-        `path` is an empty folder that the command can reach.
+        `path` is an empty folder that the command can reach, `private` are those of which it is to
+        have a copy of its own.
         """
         tape = script.tape
         logs = recorded_logs(tape)
@@ -51,6 +59,7 @@ class Playhead:
             clock=not tape.run.capture.get("clock", "no").startswith("no"),
             random=len(tape.run.seed) == _SEED_SIZE,
             children=not tape.run.capture.get("children", "no").startswith("no"),
+            private=tuple(map(str, private)),
         )
         folder = RunFolder.make(settings, path=path)
         folder.give_back(logs)

@@ -211,12 +211,21 @@ def _children(children: list[ChildUse]) -> Iterator[str]:
     if given:
         processes = "1 child process" if given == 1 else f"{given} child processes"
         yield f"  {processes} given back from the tape"
+    yield from _unsaid([child for child in children if "stdout" in child.unsaid])
     others = [child for child in children if child.how != "given back"]
     for child in others[:_UNUSED]:
         how = "ran for real" if child.how == "run" else "diverged"
         yield f"  p{child.process} {how}: {child.why}: {shlex.join(child.argv)[:_ARGUMENTS]}"
     if len(others) > _UNUSED:
         yield f"  and {len(others) - _UNUSED} more"
+
+
+def _unsaid(children: list[ChildUse]) -> Iterator[str]:
+    """What a child says on an output of the agent's own passes by, and cannot be said again."""
+    if children:
+        first = f"p{children[0].process} {shlex.join(children[0].argv)}"[:_ARGUMENTS]
+        more = f" and {len(children) - 1} more" if len(children) > 1 else ""
+        yield f"  not on the tape, and not said again: what {first}{more} put out with the command"
 
 
 def _unused(unused: list[Unused]) -> Iterator[str]:

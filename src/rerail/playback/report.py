@@ -223,6 +223,10 @@ class ChildUse(Struct, frozen=True, kw_only=True):
         ),
     ]
     why: Annotated[str, _says("why it ran, or where it diverged")] = ""
+    unsaid: Annotated[
+        list[str],
+        _says("given back: those of its outputs that were the command's own, and are on no tape"),
+    ] = []
 
 
 class Report(Struct, frozen=True, kw_only=True):

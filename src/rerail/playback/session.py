@@ -25,6 +25,7 @@ from rerail.playback.pace import Pace
 from rerail.playback.place import Choose, Files, Place, place_for
 from rerail.playback.player import Player, Policy
 from rerail.playback.probes import Playhead
+from rerail.playback.put_back import PutBack
 from rerail.playback.report import Containment, End, Report, Tried
 from rerail.playback.stage import LiveCalls, Stage
 from rerail.playback.strangers import is_known, leave_nothing_to
@@ -41,6 +42,7 @@ from rerail.redact.reference import text_to_wire
 from rerail.sandbox.choose import Sandbox
 from rerail.tape.reader import Tape
 from rerail.tape.records import RunStarted
+from rerail.workspace.kept import Kept
 from rerail.workspace.seen import Seen
 
 COMMAND: Final = 1
@@ -180,7 +182,10 @@ class _Replaying:
         )
         self._record = record() if record else None
         self._playhead = Playhead.of(
-            self._player.script, log=record is not None, path=place.run_folder
+            self._player.script,
+            log=record is not None,
+            path=place.run_folder,
+            private=place.sandbox.view.private if place.sandbox else (),
         )
         self._stage = Stage(
             self._player,
@@ -190,6 +195,8 @@ class _Replaying:
             live=settings.live,
             hold=settings.hold,
             playhead=self._playhead,
+            put_back=self._put_back(),
+            going_live=self._going_live if settings.onward else None,
         )
         self._children: Children | None = None
         self._channel: RunChannel | None = None
@@ -206,6 +213,16 @@ class _Replaying:
         settings = self._settings
         kept = {**self._tape.run.environment, **settings.changed}
         return machine_facts(self._cwd, {**settings.environment, **kept})
+
+    def _put_back(self) -> PutBack | None:
+        """What a rewind put in place in the recorded run is put there again."""
+        scratch, kept = self._place.scratch, Kept(self._tape)
+        restored = any(snapshot.why == "restored" for snapshot in kept.all)
+        return PutBack(kept, scratch.copies) if scratch is not None and restored else None
+
+    def _going_live(self) -> bool:
+        onward, scratch = self._settings.onward, self._place.scratch
+        return onward is not None and onward.arrived(scratch.copies if scratch else ())
 
     def _effects(self) -> Effects:
         if self._place.scratch is not None:

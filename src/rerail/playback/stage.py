@@ -17,12 +17,13 @@ from rerail.playback.answers import Answer, GoLive, Refused, Served
 from rerail.playback.dialogue import Dialogue
 from rerail.playback.heads import Asked, AskedHeads
 from rerail.playback.hold import Hold
-from rerail.playback.onward import CannotGoOn
+from rerail.playback.onward import CannotGoOn, Edited, Hear, Line
 from rerail.playback.order import Order
 from rerail.playback.pace import Pace
 from rerail.playback.plan import Piece, Plan
 from rerail.playback.player import Player
 from rerail.playback.probes import Playhead
+from rerail.playback.put_back import PutBack
 from rerail.proxy.answers import refusal
 from rerail.proxy.certs import OriginFlaw, recorded_flaw
 from rerail.proxy.handler import OriginUnreachable, Route, Session, Tap, Wire
@@ -50,6 +51,9 @@ class LiveCalls(Protocol):
     def call(self, route: Route, raw: bytes, wire: Wire, done: Callable[[], None]) -> None:
         """Pass a whole request on; its reply goes to `wire`, and `done` is called at its end."""
 
+    def converse(self, route: Route, upgrade: bytes, hear: Hear) -> Line:
+        """Open a WebSocket as the agent had; what the origin says there is told to `hear`."""
+
 
 class Stage:
     """The service of a replay: a session for each connection, all asking one player."""
@@ -64,8 +68,13 @@ class Stage:
         live: LiveCalls | None = None,
         hold: Hold | None = None,
         playhead: Playhead | None = None,
+        put_back: PutBack | None = None,
+        going_live: Callable[[], bool] | None = None,
     ) -> None:
+        """`going_live` is called before each request goes on live: has it changed the folders?"""
         self.player = player
+        self.put_back = put_back
+        self.going_live = going_live
         self.playhead = playhead
         self.hold = hold
         self.heads = AskedHeads(redactor)
@@ -104,6 +113,7 @@ class PlayedSession:
         self._begun = False
         self._held: Piece | None = None
         self._dialogue: Dialogue | None = None
+        self._upgrade = b""
         self._flaw: OriginFlaw | None = None
         self._no_tls: OriginUnreachable | None = None
         self._timer = stage.pace.timer()
@@ -319,14 +329,13 @@ class PlayedSession:
     def _give(self, arriving: "_Arriving", answer: Answer) -> None:
         playhead = self._stage.playhead
         if isinstance(answer, GoLive):
-            if playhead is not None:
-                playhead.went_live()
             self._go_live(arriving, answer)
         elif isinstance(answer, Served):
             self._busy = True
             plan = answer.plan
             if playhead is not None:
                 playhead.serving(plan.exchange_id)
+            self._put_back(plan.exchange_id)
             self._served, self._begun = answer, False
             self._timer.begin(plan.requested_at)
             if plan.is_websocket:
@@ -339,6 +348,7 @@ class PlayedSession:
     def _go_live(self, arriving: "_Arriving", answer: GoLive) -> None:
         assert self._stage.live is not None
         try:
+            self.going_live()
             edited = answer.edit(arriving.raw) if answer.edit else None
         except CannotGoOn as reason:
             player, request = self._stage.player, arriving.request()
@@ -346,17 +356,46 @@ class PlayedSession:
             refused = player.stop_going_on(answer.request, reason, call, request)
             self._wire.write(refused.reply)
             return
-        if edited is not None and self._heard is not None:
-            self._heard.edited(edited.body, edited.why)
+        if edited is not None:
+            self.edited(edited)
         self._busy = True
         raw = edited.raw if edited is not None else arriving.raw
         self._stage.live.call(self._route, raw, self._wire, self._live_done)
+
+    def going_live(self) -> None:
+        """Something is about to go on live from here. Raises CannotGoOn."""
+        if self._stage.playhead is not None:
+            self._stage.playhead.went_live()
+        if self._stage.going_live is not None and self._stage.going_live():
+            self._restored()
+
+    def edited(self, edited: Edited) -> None:
+        """The origin is sent this in place of what the agent said last."""
+        if self._heard is not None:
+            self._heard.edited(edited.body, edited.why)
+
+    def line(self, hear: Hear) -> Line:
+        """A live conversation with the origin, opened as the agent's own was."""
+        assert self._stage.live is not None
+        return self._stage.live.converse(self._route, self._upgrade, hear)
+
+    def _put_back(self, exchange_id: int) -> None:
+        try:
+            if self._stage.put_back is not None and self._stage.put_back.serving(exchange_id):
+                self._restored()
+        except (OSError, TapeAltered, NotOnTape) as error:
+            self._stage.player.ledger.notes[f"files cannot be put in place: {error}"] += 1
+
+    def _restored(self) -> None:
+        if self._heard is not None:
+            self._heard.restored()
 
     def _live_done(self) -> None:
         self._busy = False
         self._pump()
 
     def _switch(self, arriving: "_Arriving", answer: Served, plan: Plan) -> None:
+        self._upgrade = arriving.raw
         key = arriving.head.get(b"sec-websocket-key") or b""
         self._wire.write(plan.switching_head(key))
         assert plan.head is not None
@@ -370,6 +409,7 @@ class PlayedSession:
             self._timer,
             ready=self._ready,
             listener=self._listener(arriving),
+            goings=self if self._stage.live is not None else None,
         )
         self._dialogue.begin()
         held = self._scanner.take_held()

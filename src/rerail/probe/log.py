@@ -98,7 +98,7 @@ def jobs_in(log: bytes, process: bytes) -> dict[str, bytes]:
         if fields[0] == b"s" and len(fields) > 3 and _JOB.fullmatch(fields[3]):
             jobs[fields[1]] = (fields[3].decode("ascii"), process + b"." + fields[1])
             at = 1
-        elif fields[0] in (b"t", b"r") and len(fields) > 3 and fields[2] in jobs:
+        elif fields[0] in (b"t", b"r", b"w") and len(fields) > 3 and fields[2] in jobs:
             at = 2
         else:
             continue

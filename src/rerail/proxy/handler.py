@@ -150,6 +150,9 @@ class ExchangeTap(Protocol):
     def request_cut(self, ended: BodyEnd) -> None:
         """The connection ended, as `ended` says, after the reply and before the whole request."""
 
+    def restored(self) -> None:
+        """The folders have just been put as they were recorded; the agent waits for its reply."""
+
     def edited(self, body: bytes, why: str) -> None:
         """The origin is sent this body instead of the agent's."""
 

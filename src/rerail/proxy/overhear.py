@@ -72,9 +72,16 @@ class Overhearing:
             self._asked(event)
 
     def edited(self, body: bytes, why: str) -> None:
-        """The last request's body goes to the origin as this one."""
-        if self._sending is not None:
-            self._sending.edited(body, why)
+        """The last request's body, or the agent's last message, goes to the origin as this one."""
+        exchange = self._switched or self._sending
+        if exchange is not None:
+            exchange.edited(body, why)
+
+    def restored(self) -> None:
+        """Before the last request goes on, the folders were put as they had been recorded."""
+        exchange = self._switched or self._sending
+        if exchange is not None:
+            exchange.restored()
 
     def origin(self, data: bytes) -> None:
         """Bytes of the origin."""

@@ -30,15 +30,23 @@ class Moments:
     damage: list[RerailError] = field(default_factory=list)
 
     @classmethod
-    def of(cls, kept: Kept, attempts: Mapping[int, Attempt]) -> "Moments":
-        """Find them; `attempts` are the tape's model calls by exchange."""
+    def of(
+        cls, kept: Kept, attempts: Mapping[int, Attempt], folder: str | None = None
+    ) -> "Moments":
+        """Find them; `attempts` are the tape's model calls by exchange, `folder` another folder.
+
+        Of a step with several attempts it is that of the first. What a rewind put in place counts.
+        """
         found: dict[int, WorkspaceSnapshot] = {}
-        for snapshot in kept.workspace:
+        for snapshot in kept.workspace if folder is None else kept.of(folder):
             if snapshot.why == "end":
                 found[END] = snapshot
             for attempt in map(attempts.get, snapshot.exchanges):
-                if snapshot.why == "step" and attempt is not None:
-                    found.setdefault(_step(attempt, snapshot.seq), snapshot)
+                step = _step(attempt, snapshot.seq) if attempt is not None else _NONE
+                if snapshot.why == "restored":
+                    found[step] = snapshot
+                else:
+                    found.setdefault(step, snapshot)
         found.pop(_NONE, None)
         return cls(kept, found)
 

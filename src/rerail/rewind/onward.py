@@ -6,15 +6,20 @@ must not write to the world a second time.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from rerail.compare.canon import Request
 from rerail.errors import UsageProblem
 from rerail.llm.calls import ModelCall
+from rerail.llm.session import HistoryMissing, whole_request
 from rerail.playback.onward import CannotGoOn, Edited
+from rerail.playback.scratch import Copy
 from rerail.rewind.edits import Edits, NotEditable
+from rerail.rewind.files import PutInPlace
 from rerail.rewind.request import NotReadable, with_body
+from rerail.tape.records import Side
 
 _PATTERN: Final = re.compile(r"([A-Z*]+) ([^/\s]+)(/\S*)?")
 
@@ -53,25 +58,33 @@ class Onward:
     """The decisions of one rewind, as `rerail.playback.onward.Onward` asks for them.
 
     `step` is the first model call that is asked anew. `turns` bounds the model calls from there on;
-    None does not. `taken` counts them.
+    None does not. `taken` counts them. `files` are those to be put in place there.
     """
 
     step: int
     edits: Edits = field(default_factory=Edits)
     turns: int | None = None
     allowed: tuple[Allowed, ...] = ()
+    files: PutInPlace | None = None
+    has_arrived: bool = False
     taken: set[int] = field(default_factory=set)
 
     @property
     def begun(self) -> bool:
         return bool(self.taken)
 
+    def arrived(self, folders: Sequence[Copy]) -> bool:
+        if self.files is None or self.has_arrived:
+            return False
+        self.has_arrived = True
+        return self.files.put(folders)
+
     def leaves(self, step: int) -> bool:
         return step >= self.step or self.begun
 
     def take_turn(self, turn: int, call: ModelCall, request: Request) -> None:
-        if request.method == "GET":
-            raise CannotGoOn("a WebSocket session cannot go on live", code="websocket")
+        if request.method == "GET" and not request.body:
+            raise CannotGoOn("this WebSocket is not on the tape", code="websocket")
         if turn not in self.taken and self.turns is not None and len(self.taken) >= self.turns:
             count = "turn is" if self.turns == 1 else "turns are"
             raise CannotGoOn(
@@ -79,6 +92,25 @@ class Onward:
                 code="turns_used_up",
             )
         self.taken.add(turn)
+
+    def edit_message(
+        self, call: ModelCall, message: bytes, before: Iterable[tuple[Side, bytes]]
+    ) -> Edited | None:
+        try:
+            whole = whole_request(message, before)
+        except HistoryMissing as error:
+            raise CannotGoOn(str(error), code="history_not_on_tape") from error
+        edited = self.edit_further(call, whole)
+        if edited is not None:
+            return Edited(edited.raw, edited.body, f"whole, since it goes on live; {edited.why}")
+        return Edited(whole, whole, "whole, since it goes on live") if whole != message else None
+
+    def edit_further(self, call: ModelCall, message: bytes) -> Edited | None:
+        try:
+            body, why = self.edits.change(call.api, message, self.step)
+        except NotEditable as error:
+            raise CannotGoOn(str(error), code="cannot_be_edited") from error
+        return Edited(body, body, why) if why else None
 
     def allows(self, request: Request) -> bool:
         return self.begun and any(allowed.covers(request) for allowed in self.allowed)

@@ -3,16 +3,18 @@
 Before anything is spent it is tried on the request that is on the tape. Reads a tape, runs nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 
 from rerail.errors import RerailError, UserError
 from rerail.llm.bodies import read_bodies
 from rerail.llm.numbered import model_calls
+from rerail.llm.session import HistoryMissing, whole_request
 from rerail.rewind.edits import Edits, NotEditable
-from rerail.tape.exchange import exchanges
+from rerail.tape.exchange import Exchange, exchanges
 from rerail.tape.reader import Tape
-from rerail.tape.records import Edit
+from rerail.tape.records import Edit, WsMessage
 
 
 def planned(tape: Tape, step: int, own: Sequence[Edit], *, same_agent: bool) -> Edits:
@@ -65,7 +67,20 @@ def _asked(tape: Tape) -> Iterator[tuple[int, str, bytes]]:
             continue
         bodies = read_bodies(tape, exchange, damaged=unreadable.append)
         api, said = attempt.call.api, bodies.messages
-        asked += [(turn.step, api, said.get(turn.event, b"")) for turn in attempt.turns]
+        asked += [(turn.step, api, _whole(exchange, said, turn.event)) for turn in attempt.turns]
         if not attempt.turns and bodies.request is not None:
             asked.append((attempt.step, api, bodies.request))
     yield from sorted(asked, key=lambda one: one[0])
+
+
+def _whole(exchange: Exchange, said: Mapping[int, bytes], turn: int) -> bytes:
+    """A message of a session as it would go live: with its history, as far as that is there."""
+    before = [
+        (event.sender, said[event.seq])
+        for event in exchange.websocket
+        if isinstance(event, WsMessage) and event.seq < turn and event.seq in said
+    ]
+    message = said.get(turn, b"")
+    with suppress(HistoryMissing):
+        return whole_request(message, before)
+    return message

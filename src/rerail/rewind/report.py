@@ -15,6 +15,7 @@ from rerail.llm.hint import Place
 from rerail.llm.turns import Turn
 from rerail.playback.render import render
 from rerail.playback.report import Report
+from rerail.rewind.files import FilesAtStep
 from rerail.rewind.onward import Onward
 
 FORMAT: Final = 1
@@ -49,13 +50,6 @@ class EditMade(Struct, frozen=True, kw_only=True):
     step: Annotated[int, _says("an earlier one than the report's: by a rewind before this one")]
     kind: str
     text: str
-
-
-class FilesAtStep(Struct, frozen=True, kw_only=True):
-    """The files with which the run came to the step, against those that were recorded there."""
-
-    differing: Annotated[int, _says("paths that differ in content or kind")] = 0
-    differs: Annotated[list[str], _says("the first of them")] = []
 
 
 class Checked(Struct, frozen=True, kw_only=True):
@@ -173,7 +167,9 @@ def lines(report: RewindReport) -> Iterator[str]:
     files = report.files_at_step
     if files is not None and files.differing:
         names = ", ".join(files.differs[:_NAMED])
-        yield f"  files at s{report.step}: {files.differing} otherwise than recorded: {names}"
+        mended = ", put in place" if files.put_in_place else ""
+        what = f"{files.differing} otherwise than recorded{mended}: {names}"
+        yield f"  files at s{report.step}: {what}"
     yield from (f"  {note}" for note in report.replay.notes)
     yield f"  kept {fork}, a fork at s{report.step}"
     yield ""

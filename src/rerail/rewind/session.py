@@ -12,7 +12,7 @@ from rerail.llm.numbered import model_calls
 from rerail.llm.turns import Bodies, Turn, turns
 from rerail.playback.session import ReplaySettings, replay
 from rerail.rewind.edits import Edits
-from rerail.rewind.files import files_at
+from rerail.rewind.files import FilesAtStep, PutInPlace, files_at
 from rerail.rewind.moments import END, Moments
 from rerail.rewind.onward import Allowed, Onward
 from rerail.rewind.plan import planned
@@ -31,7 +31,7 @@ class RewindSettings:
     `step` is the first model call that is asked anew, `why` the rule that chose it. `replay` is the
     way there; its `live` is the way out. `output` is the fork's tape. `check` scores the files at
     the step and at the end. `edits` are what is changed in each request from there on, `went_on`
-    the holds that a person goes past.
+    the holds that a person goes past. `restore`: the recorded files are put in place there.
     """
 
     step: int
@@ -45,6 +45,7 @@ class RewindSettings:
     check: Check | None = None
     checking: Checking = field(default_factory=Checking)
     went_on: Sequence[tuple[str, str, str]] = ()
+    restore: bool = False
 
 
 def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
@@ -52,7 +53,8 @@ def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
     before = _before(tape, settings)
     same_agent = not settings.replay.command
     edits = planned(tape, settings.step, settings.edits, same_agent=same_agent)
-    onward = Onward(settings.step, edits, settings.turns, tuple(settings.allowed))
+    files = PutInPlace.of(tape, settings.step) if settings.restore else None
+    onward = Onward(settings.step, edits, settings.turns, tuple(settings.allowed), files)
     recording = _Recording(tape, settings, edits)
     done = replay(tape, replace(settings.replay, onward=onward), record=recording.begin)
     kept = recording.begun.kept
@@ -65,9 +67,15 @@ def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
             kept,
             found.taken() if found else [],
             chosen=settings.why,
-            files=files_at(onward.step, Moments.on(tape), found.moments) if found else None,
+            files=_files(tape, found, onward) if found else None,
             check=_checked(found, settings, before) if found else None,
         )
+
+
+def _files(tape: Tape, found: "_Found", onward: Onward) -> FilesAtStep | None:
+    if onward.files is not None:
+        return onward.files.differed
+    return files_at(onward.step, Moments.on(tape), found.moments)
 
 
 def _before(tape: Tape, settings: RewindSettings) -> int | None:

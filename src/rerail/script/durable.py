@@ -251,8 +251,9 @@ class Saved:
         last = recorded.pauses[-1] if recorded.pauses else None
         how = self._how(last.number, how) if last else "answers"
         state = self._state(last.number, how) if last else b""
-        keeping = Keeping.reopen(tape, recorded.started.code.digest)
+        keeping = Keeping.reopen(tape.path, recorded)
         keeping.resumed(last.number if last else 0, how, engine_name())
+        keeping.hold()
         run = Run(
             keeping,
             recorded.code,

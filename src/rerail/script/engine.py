@@ -201,6 +201,30 @@ class Session:
         self.printed.append((stream, text))
 
 
+def type_errors(code: str, name: str, stubs: str) -> str:
+    """What the engine's type checker says, one line each.
+
+    A text in which it finds nothing begins to run, up to its first call: within the sandbox, and
+    for a thousandth of a second at most.
+    """
+    import pydantic_monty as monty
+
+    with _pool().checkout(
+        script_name=name,
+        type_check=True,
+        type_check_stubs=stubs,
+        type_check_format="concise",
+        limits={"max_turn_duration_secs": 0.001, "max_memory": 1 << 24},
+    ) as session:
+        try:
+            session.feed_start(code)
+        except monty.MontyTypingError as error:
+            return error.display()
+        except monty.MontyError:
+            pass
+    return ""
+
+
 def engine_name() -> str:
     """The engine and its version, as it stands on a tape."""
     return f"pydantic-monty {_monty().__version__}"

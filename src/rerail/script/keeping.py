@@ -25,9 +25,9 @@ from rerail.script.engine import Ended
 from rerail.script.history import Told, encode_history
 from rerail.script.pause import Pause
 from rerail.script.proof import script_key, witness_of_answer, witness_of_pause
+from rerail.script.recorded import Recorded
 from rerail.script.values import encoded
-from rerail.tape.reader import Tape
-from rerail.tape.records import Body, Component, HttpRequest, Parent, RunEnded, RunStarted
+from rerail.tape.records import Body, Component, Parent, RunEnded, RunStarted
 from rerail.tape.reopening import reopen
 from rerail.tape.script_records import (
     How,
@@ -55,9 +55,13 @@ _SMALL: Final = 64 << 10
 
 
 @cache
-def user_key(folder: Path) -> bytes:
-    """The key by which this user's own tapes are known on this machine."""
+def _key_of(data_home: str, home: str) -> bytes:
+    folder = default_folder({"XDG_DATA_HOME": data_home, "HOME": home})
     return Authority.open_or_create(folder).witness_key
+
+
+def _homes() -> tuple[str, str]:
+    return os.environ.get("XDG_DATA_HOME", ""), os.environ.get("HOME", "")
 
 
 @lru_cache(maxsize=1)
@@ -70,8 +74,8 @@ def _digest(data: bytes) -> bytes:
 
 
 def own_key() -> bytes:
-    """The same, where the environment says that it lies."""
-    return user_key(default_folder(os.environ))
+    """The key by which this user's own tapes are known on this machine."""
+    return _key_of(*_homes())
 
 
 class Keeping:
@@ -134,16 +138,11 @@ class Keeping:
         return keeping
 
     @classmethod
-    def reopen(cls, tape: Tape, code: bytes) -> Self:
-        """Go on with a tape whose writer is gone; `tape` has been checked. Raises TapeBusy.
-
-        `code` is the SHA-256 of the script's text.
-        """
-        requests = [event for event in tape.events() if isinstance(event, HttpRequest)]
-        last = tape.event(tape.last_seq)
-        at = max(last.at, wall_ns() - tape.run.wall)
-        exchanges = max((event.exchange_id for event in requests), default=0)
-        return cls(reopen(tape.path), tape.run.run_id, code=code, at=at, exchanges=exchanges)
+    def reopen(cls, path: Path, recorded: Recorded) -> Self:
+        """Go on with a tape whose writer is gone, and which has been checked. Raises TapeBusy."""
+        run, code = recorded.run, recorded.started.code.digest
+        at = max(recorded.last_at, wall_ns() - run.wall)
+        return cls(reopen(path), run.run_id, code=code, at=at, exchanges=recorded.exchanges)
 
     def started(self, started: ScriptStarted, code: str, inputs: dict[str, Any]) -> None:
         """The script begins: its text, and what it is given."""

@@ -11,7 +11,7 @@ from rerail.script.history import Told, decode_history
 from rerail.script.pause import Answer, Pause
 from rerail.script.values import decoded
 from rerail.tape.reader import Tape
-from rerail.tape.records import Body, Event, RunStarted
+from rerail.tape.records import Body, Event, HttpRequest, RunStarted
 from rerail.tape.script_records import (
     ScriptAnswered,
     ScriptAsked,
@@ -47,6 +47,8 @@ class Recorded:
     ended: ScriptEnded | None = None
     parked: bool = False
     asked: int = 0
+    exchanges: int = 0
+    last_at: int = 0
     engines: dict[int, str] = field(default_factory=dict)
     _engine: str = ""
 
@@ -81,7 +83,10 @@ class Recorded:
     def take(self, event: Event) -> None:
         """The next event of the tape."""
         self.parked = isinstance(event, ScriptParked)
+        self.last_at = event.at
         match event:
+            case HttpRequest():
+                self.exchanges = max(self.exchanges, event.exchange_id)
             case ScriptForked():
                 self.forked = event
                 if event.history is not None:

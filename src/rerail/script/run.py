@@ -8,13 +8,14 @@ one may have run.
 import os
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from rerail.clock import wall_ns
-from rerail.errors import RerailError, UsageProblem, UserError
+from rerail.errors import RerailError, TapeWriteFailed, UsageProblem, UserError
 from rerail.script.engine import SLEEP, Asked, Ended, Session
 from rerail.script.history import Told, encode_asked
 from rerail.script.keeping import Keeping
@@ -213,7 +214,8 @@ class Run:
             self._session = self._open()
             return start(self._session)
 
-        self._drive(act)
+        with self._parked_on_failure():
+            self._drive(act)
 
     def take_up(self, pauses: list[Pause], state: bytes, after: Sequence[Told], asked: int) -> None:
         """From the last of these pauses on; `after` is what was told after it.
@@ -222,15 +224,26 @@ class Run:
         """
         self.pauses, self._saved, self._asked = pauses, state, asked
         last = pauses[-1]
-        if last.answer is not None:
-            self._drive(lambda: self._told(after))
-        elif self._goes_on(last):
-            self.go_on()
+        with self._parked_on_failure():
+            if last.answer is not None:
+                self._drive(lambda: self._told(after))
+            elif self._goes_on(last):
+                self.go_on()
 
     def wait_at(self, pause: Pause, arguments: bytes, state: bytes) -> None:
         """At a pause of another run. Nothing is waited for: what is lost can be forked again."""
         self.pauses, self._saved = [pause], state
         self._keeping.paused(pause, arguments, state, calls=False)
+
+    @contextmanager
+    def _parked_on_failure(self) -> Iterator[None]:
+        """Nobody has this run yet: where it cannot be handed out, its tape is given up."""
+        try:
+            yield
+        except BaseException:
+            with suppress(TapeWriteFailed):
+                self.close()
+            raise
 
     def _goes_on(self, pause: Pause) -> bool:
         tool = self._tool(pause.tool)

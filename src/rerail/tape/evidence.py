@@ -7,7 +7,7 @@ counts.
 import sqlite3
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import attrgetter
@@ -96,6 +96,13 @@ class Evidence:
         """All contents, in the order in which they came."""
         self._read_rows()
         return list(self._by_digest)
+
+    def stored_size(self, digests: Iterable[bytes]) -> int:
+        """Bytes that the frames of these contents take, with whatever else is in them."""
+        rows = [row for digest in digests if (row := self.find(digest)) is not None]
+        frames = {row.frame for row in rows if row.frame is not None}
+        sql = "SELECT coalesce(sum(length(data)), 0) FROM blob WHERE frame = ?"
+        return sum(int(self._fetch(sql, frame)[0][0]) for frame in frames)
 
     def bodies_in_parts(self) -> set[int]:
         """The numbers of the bodies whose parts are a complete content."""

@@ -50,6 +50,11 @@ class WriterLock:
         except FileNotFoundError:
             return False
 
+    @property
+    def descriptor(self) -> int:
+        """The locked file."""
+        return self._descriptor
+
     def sync(self) -> None:
         """Bring what the file holds to the disk."""
         os.fsync(self._descriptor)

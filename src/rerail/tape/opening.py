@@ -106,6 +106,14 @@ def _check_file(path: Path) -> None:
     _check_header(path, header)
 
 
+def is_database(path: Path) -> bool:
+    """Whether a file begins as a tape does."""
+    try:
+        return _header(path).startswith(_MAGIC)
+    except OSError:
+        return False
+
+
 def _check_length(path: Path) -> None:
     """Refuse a file whose end is missing. Only of a file that nobody writes is that sure."""
     missing = _size_by_header(_header(path)) - path.stat().st_size

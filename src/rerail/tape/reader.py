@@ -124,8 +124,12 @@ class Tape:
         """The same as (number, stored bytes)."""
         last = self.last_seq
         end = last + 1 if stop is None else min(stop, last + 1)
-        for seq in range(max(start, 1), end):
-            yield seq, self.event_bytes(seq)
+        seq = max(start, 1)
+        while seq < end:
+            # Frame by frame: asked for one by one, events would take half as long again.
+            for data in self.stored.in_frame(seq)[: end - seq] or [self.event_bytes(seq)]:
+                yield seq, data
+                seq += 1
 
     def event(self, seq: int) -> Event:
         """The event with that number. Raises NotOnTape, TapeAltered."""
@@ -186,13 +190,13 @@ class Tape:
         return first
 
     def _decoded(self, seq: int, data: bytes) -> Event:
-        with self._saying(f"event {seq} cannot be read"):
-            try:
-                event = decode(data)
-            except ValueError as error:
-                raise Damaged(str(error)) from error
+        try:
+            event = decode(data)
             if event.seq != seq:
-                raise Damaged(f"it says that it is event {event.seq}")
+                raise ValueError(f"it says that it is event {event.seq}")
+        except ValueError as error:
+            with self._saying(f"event {seq} cannot be read"):
+                raise Damaged(str(error)) from error
         return event
 
     def _unfinished_body(self, number: int, parts: list[PartRow]) -> UnfinishedBody:

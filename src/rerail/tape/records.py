@@ -32,7 +32,7 @@ StreamKind = Literal[
     "passed",  # another pipe, socket or terminal that the agent gave it: passes by
 ]
 EditKind = Literal["hint", "answer", "patch"]
-SnapshotReason = Literal["start", "step", "child", "end"]
+SnapshotReason = Literal["start", "step", "child", "restored", "end"]
 
 
 class Edit(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -240,8 +240,8 @@ class HttpRequestBody(Event, frozen=True, kw_only=True, tag="http.request.body")
 class HttpRequestEdited(Event, frozen=True, kw_only=True, tag="http.request.edited"):
     """What the origin was sent in place of the body that the agent sent, and why.
 
-    The agent's own is in `http.request`. `content` is the digest of the body sent, `size` its
-    length in bytes, without a content coding.
+    The agent's own is in `http.request`; on a WebSocket it is the last message before this event.
+    `content` is the digest of the body sent, `size` its length in bytes, without a content coding.
     """
 
     exchange_id: int
@@ -339,8 +339,9 @@ class WorkspaceSnapshot(Event, frozen=True, kw_only=True, tag="workspace.snapsho
     """A folder as it was at one moment: its tree by digest (`rerail.tape.trees`).
 
     `why` says the moment: the command has just begun; a model call's request (`exchange_id`) has
-    been received, and its reply was held back until now; the process `process_id` has ended; the
-    command has ended. `others` are further exchanges whose requests had been received by the same
+    been received, and its reply was held back until now; the process `process_id` has ended; a
+    rewind has put files in place before it went on with `exchange_id`; the command has ended.
+    `others` are further exchanges whose requests had been received by the same
     moment. `also` marks a folder beside the workspace. `files` and `size` (bytes) are
     what the tree holds, `added`, `changed` and `removed` count the paths against the snapshot of
     the folder before. `not_captured` is what has been left out since that snapshot, `left_out`

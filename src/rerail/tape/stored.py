@@ -120,6 +120,14 @@ class StoredEvents:
             raise Missing(f"event {seq - index + len(frame.events)} is missing")
         return None
 
+    def in_frame(self, seq: int) -> list[bytes]:
+        """The bytes of an event and of those behind it in its frame, as far as they can be had."""
+        number, index = divmod(seq - 1, form.EVENTS_PER_FRAME)
+        frame = self._frames.get(number)
+        if frame is None or index >= len(frame.events):
+            frame = self._read_frame(number)
+        return frame.events[index:]
+
     def _read_frame(self, number: int) -> _Frame:
         first = number * form.EVENTS_PER_FRAME + 1
         frame = _undo(first, *self._rows(first))

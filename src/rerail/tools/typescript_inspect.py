@@ -66,9 +66,18 @@ def _exports(ask: Ask, tree: Tree) -> frozenset[str]:
 
 def _any_typed(ask: Ask, tree: Tree) -> tuple[Node, ...]:
     patterns = {node.parent for node in tree.nodes if node.kind in _PATTERNS}
-    nodes = [n for n in tree.nodes if n.kind in _TYPED and n.index not in patterns]
+    nodes = [
+        node
+        for node in tree.nodes
+        if node.kind in _TYPED and node.index not in patterns and not _is_bare(tree, node)
+    ]
     if not nodes:
         return ()
     types = ask("getTypeAtLocations", locations=[tree.handle(node) for node in nodes])
     found = zip(nodes, types, strict=True)
     return tuple(node for node, kind in found if kind and kind["flags"] & _ANY)
+
+
+def _is_bare(tree: Tree, node: Node) -> bool:
+    """`let a;` is `any` only where it is declared: it gets a type from what is put into it."""
+    return node.kind == Kind.VARIABLE_DECLARATION and len(tree.children(node)) == 1

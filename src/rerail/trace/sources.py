@@ -17,7 +17,8 @@ from rerail.llm.turns import Bodies
 from rerail.llm.view import Completion, Reasoning, Text, ToolCall
 from rerail.tape.exchange import Exchange, joined
 from rerail.tape.reader import Tape
-from rerail.tape.records import ProcessStarted, RunStarted, WsMessage
+from rerail.tape.records import Body, Event, ProcessStarted, RunStarted, WsMessage
+from rerail.tape.script_records import ScriptAnswered, ScriptPaused, ScriptStarted
 from rerail.wire.http1 import parse_head, request_line
 
 Speaker = Literal["command", "agent", "model", "origin"]
@@ -47,6 +48,7 @@ def sources(tape: Tape, *, damaged: Callable[[RerailError], object]) -> list[Sou
     """All sources of a tape, in the order of their events; `damaged` is told what is unreadable."""
     events = list(tape.events())
     found = [source for event in events if (source := _of_start(event)) is not None]
+    found += _of_script(tape, events, damaged)
     for exchange in joined(events, tape.unfinished()):
         found += _of_exchange(tape, exchange, damaged)
     return sorted(found, key=lambda source: source.event)
@@ -63,6 +65,39 @@ def _of_start(event: object) -> Source | None:
             words = [("command", word) for word in argv]
             return Source(seq, at, "agent", f"process p{number}", 0, lambda: iter(words))
     return None
+
+
+def _of_script(
+    tape: Tape, events: list[Event], damaged: Callable[[RerailError], object]
+) -> Iterator[Source]:
+    """What a durable script was given, asked its tools, and was answered."""
+    tools: dict[int, str] = {}
+
+    def texts(*bodies: Body | None) -> Callable[[], Iterator[tuple[str, str]]]:
+        contents = [body for body in bodies if body is not None]
+        return lambda: (place for body in contents for place in _content(tape, body, damaged))
+
+    for event in events:
+        seq, at = event.seq, event.at
+        match event:
+            case ScriptStarted():
+                given = texts(event.inputs, event.code)
+                yield Source(seq, at, "command", f"script {event.name}", 0, given)
+            case ScriptPaused():
+                tools[event.pause] = event.tool
+                yield Source(seq, at, "agent", f"tool {event.tool}", 0, texts(event.arguments))
+            case ScriptAnswered():
+                title = f"tool {tools.get(event.pause, '')}"
+                yield Source(seq, at, "origin", title, 0, texts(event.answer))
+
+
+def _content(
+    tape: Tape, body: Body, damaged: Callable[[RerailError], object]
+) -> Iterator[tuple[str, str]]:
+    try:
+        yield from _places(tape.blob(body.digest))
+    except RerailError as error:
+        damaged(error)
 
 
 def _of_exchange(

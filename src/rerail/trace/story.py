@@ -15,7 +15,9 @@ from rerail.llm.view import Message, Usage
 class Said:
     """One message of the run, once, in the order in which it came.
 
-    `order` counts a source's messages from 1; `ref` is its place there (`rerail.trace.finding`).
+    `order` is where it stands in its source: the number of the event that brought it on a tape,
+    the number of the message elsewhere; it never falls. `ref` is its place there
+    (`rerail.trace.finding`).
     `at` is nanoseconds since 1970, None where the source does not say. `model`, `finish_reason` and
     `usage` are those of a model's message; a reply's `error` is what came instead of one. `lane`
     tells conversations beside each other apart, empty for the main one.
@@ -45,7 +47,8 @@ class Story:
     """One source's run. `recorded` is true for a tape, false for what was imported.
 
     `tools` gives the JSON schema of each tool's arguments, where the source holds it. `ended` is
-    the source's own word for how the run ended, empty where it has none.
+    the source's own word for how the run ended, empty where it has none. `ids` are the identifiers
+    that the source gives the run, by kind (`run`, `task`, `session`, `trace`).
     """
 
     source: str
@@ -54,3 +57,4 @@ class Story:
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     ended: str = ""
     gaps: tuple[Gap, ...] = ()
+    ids: Mapping[str, str] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from rerail.experiment.tasks.judge import Verdict, judge
 from rerail.experiment.tasks.run_test import run_test
 from rerail.experiment.tasks.task import Task, task_named, tasks
 from rerail.experiment.tasks.toolbox import Tools
+from tests.experiment.tasks.otherwise import OTHERWISE
 from tests.typescript import tools_or_skip
 
 
@@ -36,6 +37,7 @@ def test_the_start_fails_and_the_reference_repair_passes(task: Task, tools: Tool
     assert after.fixed, after
     assert not after.cheated
     assert after.checker == "typescript 7.0.2"
+    assert before.mismatch is after.mismatch is None
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
@@ -44,6 +46,12 @@ def test_no_part_of_a_repair_is_enough(task: Task, tools: Tools) -> None:
     for path in changed:
         files = {**task.repair_files, path: task.start_files[path]}
         assert not judge(task, files, tools=tools).fixed, path
+
+
+@pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
+def test_another_good_repair_passes_too(task: Task, tools: Tools) -> None:
+    verdict = judge(task, {**task.repair_files, **OTHERWISE[task.name]}, tools=tools)
+    assert verdict.fixed, verdict
 
 
 @dataclass(frozen=True)
@@ -283,6 +291,19 @@ def test_what_runs_may_not_reach_out(
     found = run_test(task.repair_files, test, "word", tools)
     assert not found.passed
     assert "ERR_ACCESS_DENIED" in found.said or "did not end" in found.said
+
+
+def test_a_kept_compiler_that_is_behind_is_told_and_does_not_count(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = task_named("renamed_field")
+    behind = tools.typescript.check(task.start_files)
+    monkeypatch.setattr(tools.typescript, "check", lambda files: behind)
+    verdict = judge(task, task.repair_files, tools=tools)
+    assert verdict.fixed
+    assert verdict.mismatch is not None
+    assert verdict.mismatch.category == "check"
+    assert verdict.mismatch.only_kept == behind.errors
 
 
 def test_a_project_without_anything_is_judged_too(tools: Tools) -> None:

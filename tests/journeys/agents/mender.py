@@ -1,9 +1,10 @@
 """Asks a model what to write into a file until it is done; ends well where the last is right.
 
-`mender.py openai|anthropic`. Every turn has its own request; the history grows.
+`mender.py openai|anthropic|session`. Every turn has its own request; the history grows.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,44 @@ def with_anthropic() -> str:
         messages.append({"role": "user", "content": results})
 
 
+def with_session() -> str:
+    """OpenAI's responses on a WebSocket, each of which continues the last."""
+    from websockets.sync.client import connect
+
+    tools = [{"type": "function", "name": "write", "parameters": {"type": "object"}}]
+    written = ""
+
+    def asked(given: list[Any], **more: Any) -> dict[str, Any]:
+        request = {"type": "response.create", "model": "gpt-5-mini", "tools": tools, "input": given}
+        socket.send(json.dumps({**request, **more}))
+        while True:
+            event = json.loads(socket.recv())
+            if event["type"] == "error":
+                sys.exit(f"the model refused: {event['error']['message']}")
+            if event["type"] == "response.completed":
+                return dict(event["response"])
+
+    with connect("wss://api.openai.com/v1/responses") as socket:
+        last = asked([], generate=False)
+        given: list[Any] = [{"type": "message", "role": "user", "content": TASK}]
+        while given:
+            last = asked(given, previous_response_id=last["id"])
+            calls = [item for item in last["output"] if item["type"] == "function_call"]
+            given = []
+            for call in calls:
+                written = write(json.loads(call["arguments"])["text"])
+                told = {"type": "function_call_output", "call_id": call["call_id"]}
+                given.append({**told, "output": f"wrote {written}"})
+    return written
+
+
 def write(text: str) -> str:
     Path("word.txt").write_text(text)
     return text
 
 
-last = with_openai() if sys.argv[1] == "openai" else with_anthropic()
+Path("mood.txt").write_text(os.environ.get("MOOD", ""))
+last = {"openai": with_openai, "anthropic": with_anthropic, "session": with_session}[sys.argv[1]]()
 print("the last word is", last, flush=True)
+print("the mood is", Path("mood.txt").read_text(), flush=True)
 sys.exit(0 if last == "right" else 1)

@@ -13,7 +13,7 @@ from rerail.experiment.tasks.escapes import ESCAPES, escapes
 from rerail.experiment.tasks.run_test import RunTest, run_test
 from rerail.experiment.tasks.task import Task
 from rerail.experiment.tasks.toolbox import Tools
-from rerail.tools.diagnostics import Diagnostic
+from rerail.tools.diagnostics import Diagnostic, Mismatch
 from rerail.tools.typescript_inspect import Inspection
 
 _HIDDEN_TYPES: Final = "src/__judge__/types.ts"
@@ -35,7 +35,8 @@ class Verdict:
 
     `checker` is what counted, as `typescript 7.0.2`. `left` are the errors in the files exactly as
     the agent left them, `errors` those after the harness put its own back. `type_errors` and `run`
-    are None where it did not come to that test.
+    are None where it did not come to that test. `mismatch` is there where the compiler that was
+    kept running says otherwise of the files left: a fault of the check, not of the agent.
     """
 
     task: str
@@ -46,6 +47,7 @@ class Verdict:
     run: RunTest | None
     cheats: tuple[Cheat, ...]
     escapes: Mapping[str, int]
+    mismatch: Mismatch | None = None
 
     @property
     def fixed(self) -> bool:
@@ -63,8 +65,8 @@ def judge(task: Task, files: Mapping[str, str], *, tools: Tools) -> Verdict:
     """Judge the files that an agent left. Raises `ToolFailed`, `UsageProblem` (a bad path)."""
     put_back = {path: task.start_files[path] for path in task.protected}
     judged = {**files, **put_back}
-    reading = tools.typescript.cold(files)
-    checker, left = f"{reading.tool} {reading.version}", reading.errors
+    both = tools.typescript.both(files)
+    checker, left = f"{both.cold.tool} {both.cold.version}", both.cold.errors
     errors = tools.typescript.cold(judged).errors if judged != dict(files) else left
     before = tools.typescript.inspect(task.start_files)
     after = tools.typescript.inspect(judged)
@@ -76,7 +78,7 @@ def judge(task: Task, files: Mapping[str, str], *, tools: Tools) -> Verdict:
         *_escaped(escapes(tools.typescript.inspect(task.repair_files).values()), found),
     )
     type_errors, run = (None, None) if errors else _tested(task, judged, tools)
-    return Verdict(task.name, checker, left, errors, type_errors, run, cheats, found)
+    return Verdict(task.name, checker, left, errors, type_errors, run, cheats, found, both.mismatch)
 
 
 def _tested(

@@ -2,15 +2,16 @@
  * The names of `fs.mkdtemp`: from the seed, where Node would take them from libc.
  *
  * A folder that cannot be made like this is left to Node, which then fails in its own words. What a
- * recording left behind is taken over by its replay, where it is ours and empty.
+ * recording left behind is taken over by its replay, where it is ours and empty, or only a copy.
  */
 "use strict";
 
 const fs = require("fs");
+const { dirname } = require("path");
 const { Meter } = require("./given.cjs");
 const { replace } = require("./replace.cjs");
 
-const { chmodSync, lstatSync, mkdir, mkdirSync, readdirSync } = fs;
+const { chmodSync, lstatSync, mkdir, mkdirSync, readdirSync, readFileSync, rmSync, statSync } = fs;
 const mkdirSoon = fs.promises.mkdir;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const TRIES = 100;
@@ -40,13 +41,29 @@ function takenOver(given, path) {
   if (!given.replaying) return false;
   try {
     const found = lstatSync(path);
-    const ours = found.isDirectory() && found.uid === process.geteuid() && !readdirSync(path).length;
+    let ours = found.isDirectory() && found.uid === process.geteuid();
+    if (ours && readdirSync(path).length) {
+      ours = isPrivate(given, path);
+      if (ours) for (const name of readdirSync(path)) rmSync(`${path}/${name}`, { recursive: true });
+    }
     if (ours) chmodSync(path, 0o700);
     else given.miss("a temporary folder has another name", `${path} is still there`);
     return ours;
   } catch {
     return false;
   }
+}
+
+/** Whether it is in a copy-on-write mount of the replay's (`rerail.sandbox.mounts`). */
+function isPrivate(given, path) {
+  const folders = given.run.settings.private || [];
+  const folder = folders.find((one) => path.startsWith(`${one}/`));
+  if (!folder || statSync(folder).dev !== statSync(dirname(path)).dev) return false;
+  const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+  const ours = `upperdir=${folder}/upper`;
+  return lines
+    .map((line) => line.split(" "))
+    .some((words) => words[4] === folder && words[words.length - 1].split(",").includes(ours));
 }
 
 function sixLetters(bytes) {

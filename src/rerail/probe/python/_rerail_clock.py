@@ -82,6 +82,35 @@ def _of_the_page() -> int:
 _now = _recorded_now
 
 
+def time_left(seconds: "Any", frame: "FrameType") -> "Any":
+    """What is left of a time-out, as a message names it: by the monotonic clock, so never twice
+    the same. What is whole was said by the agent itself."""
+    if not RUN.live or not isinstance(seconds, float) or seconds.is_integer():
+        return seconds
+    site = asking(frame)
+    at = site.left
+    site.left = at + 1
+    if at < len(site.lefts) and not RUN.gone_live():
+        seconds = site.lefts[at]
+    if RUN.settings["log"] and at < LIMIT:
+        number = site.number if site.declared else site.declare()
+        RUN.write(b"w\t%d\t%d\t%s\n" % (site.turn, number, repr(seconds).encode("ascii")))
+    return seconds
+
+
+def install_subprocess(module: "Any") -> None:
+    """`run(…, timeout=5)` says that it timed out after 4.998 seconds."""
+    expired = module.TimeoutExpired
+    native = expired.__init__
+
+    def made(self: "Any", cmd: "Any", timeout: "Any", *args: "Any", **kwargs: "Any") -> None:
+        native(self, cmd, time_left(timeout, getframe(1)), *args, **kwargs)
+
+    made.__name__ = native.__name__
+    made.__qualname__ = native.__qualname__
+    expired.__init__ = made
+
+
 class _Natives:
     """What stood where we stand."""
 

@@ -216,8 +216,9 @@ def install_tempfile(module: "Any") -> None:
 class _TakesOver:
     """`os` as `tempfile` sees it in a replay.
 
-    The recording may have left its folder behind, under the very name that is to be made again:
-    where it is ours and empty, it is as good as made.
+    The recording may have left a folder or file behind, under the very name that is to be made
+    again. A folder of ours that is empty is as good as made; anything of ours gives way where it is
+    only a copy, which nobody else sees.
     """
 
     def __init__(self, module: "Any") -> None:
@@ -231,10 +232,55 @@ class _TakesOver:
         try:
             os.mkdir(path, mode)
         except FileExistsError:
-            if not _is_left_empty(path):
+            if _is_left_empty(path):
+                os.chmod(path, mode)
+            elif _gives_way(path):
+                os.mkdir(path, mode)
+            else:
                 RUN.missing("a temporary folder has another name", "%s is still there" % path)
                 raise
-            os.chmod(path, mode)
+
+    def open(self, path: str, flags: int, mode: int = 0o777) -> int:
+        """Open a file, or make it anew where the recording left one."""
+        try:
+            return os.open(path, flags, mode)
+        except FileExistsError:
+            if not _gives_way(path):
+                RUN.missing("a temporary file has another name", "%s is still there" % path)
+                raise
+            return os.open(path, flags, mode)
+
+
+def _gives_way(path: str) -> bool:
+    """Take away what is left there, if it is ours and only a copy of what others see."""
+    try:
+        found = os.lstat(path)
+        if found.st_uid != os.geteuid() or not _is_private(path):
+            return False
+        if found.st_mode & 0o170000 == 0o040000:
+            import shutil
+
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+        return True
+    except OSError:
+        return False
+
+
+def _is_private(path: str) -> bool:
+    """Whether it is in a copy-on-write mount of the replay's (`rerail.sandbox.mounts`).
+
+    There folders have the device of the mount, files that of what lies beneath.
+    """
+    around = os.stat(os.path.dirname(path)).st_dev
+    for folder in RUN.settings.get("private", ()):
+        if path.startswith(folder + "/") and os.stat(folder).st_dev == around:
+            ours = "upperdir=%s/upper" % folder
+            with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
+                lines = [line.split() for line in mounts]
+            return any(line[4] == folder and ours in line[-1].split(",") for line in lines)
+    return False
 
 
 def _is_left_empty(path: str) -> bool:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any, Dict, List, Optional, Tuple
 
-    Given = Dict[Tuple[str, int, str], Tuple[List[int], List[bytes]]]
+    Values = Tuple[List[int], List[bytes], List[float]]
+    Given = Dict[Tuple[str, int, str], Values]
 
 LIMIT = 4096
 """Values of one site in one turn that are written down."""
@@ -41,6 +42,8 @@ class Site:
         "declared",
         "drawn",
         "entropy",
+        "left",
+        "lefts",
         "number",
         "scope",
         "streams",
@@ -63,9 +66,12 @@ class Site:
         self.drawn = 0
         self.times: "Any" = ()
         self.entropy: "Any" = ()
+        self.left = 0
+        self.lefts: "Any" = ()
         self.streams: "Dict[str, Any]" = {}
         if _Mode.recorded is not None and turn >= 0:
-            self.times, self.entropy = _Mode.recorded.of(self.scope, turn, self.text)
+            recorded = _Mode.recorded.of(self.scope, turn, self.text)
+            self.times, self.entropy, self.lefts = recorded
 
     def declare(self) -> int:
         """Its number in the log, said there before it is used."""
@@ -135,12 +141,12 @@ class Recorded:
         """The process has become another one."""
         self._given.clear()
 
-    def of(self, scope: str, turn: int, text: str) -> "Tuple[List[int], List[bytes]]":
-        """Times and entropy that a site was given in a turn, in order."""
+    def of(self, scope: str, turn: int, text: str) -> "Values":
+        """Times, entropy and what was left of time-outs, as a site was given them in a turn."""
         log = scope if scope.startswith("@") else RUN.name
         if log not in self._given:
             self._given[log] = _read(RUN.recorded(log))
-        return self._given[log].get((scope, turn, text), ([], []))
+        return self._given[log].get((scope, turn, text), ([], [], []))
 
 
 def _read(log: bytes) -> "Given":
@@ -152,14 +158,15 @@ def _read(log: bytes) -> "Given":
             if fields[0] == b"s":
                 scope = fields[3].decode("ascii", "replace") if len(fields) > 3 else ""
                 texts[fields[1]] = (scope, fields[2].decode("utf-8", "replace"))
-            elif fields[0] == b"t":
+            elif fields[0] in (b"t", b"r", b"w"):
                 scope, text = texts[fields[2]]
-                key = (scope, int(fields[1]), text)
-                given.setdefault(key, ([], []))[0].append(int(fields[3]))
-            elif fields[0] == b"r":
-                scope, text = texts[fields[2]]
-                key = (scope, int(fields[1]), text)
-                given.setdefault(key, ([], []))[1].append(bytes.fromhex(fields[3].decode("ascii")))
+                values = given.setdefault((scope, int(fields[1]), text), ([], [], []))
+                if fields[0] == b"t":
+                    values[0].append(int(fields[3]))
+                elif fields[0] == b"r":
+                    values[1].append(bytes.fromhex(fields[3].decode("ascii")))
+                else:
+                    values[2].append(float(fields[3]))
         except (IndexError, KeyError, ValueError):
             continue
     return given

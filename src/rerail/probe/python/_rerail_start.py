@@ -31,6 +31,7 @@ def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
         _rerail_clock.install()
         hooks["datetime"] = _rerail_clock.install_datetime
         hooks["_time_machine"] = _rerail_clock.give_way
+        _also(hooks, "subprocess", _rerail_clock.install_subprocess)
     if RUN.settings["random"]:
         import _rerail_random
 
@@ -38,6 +39,20 @@ def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
         hooks["random"] = _rerail_random.install_random
         hooks["uuid"] = _rerail_random.install_uuid
         hooks["tempfile"] = _rerail_random.install_tempfile
+
+
+def _also(
+    hooks: "Dict[str, Callable[[Any], None]]", name: str, hook: "Callable[[Any], None]"
+) -> None:
+    """After the hook that is there, if one is."""
+    first = hooks.get(name)
+
+    def both(module: "Any") -> None:
+        if first is not None:
+            first(module)
+        hook(module)
+
+    hooks[name] = both
 
 
 def _scopes(name: str) -> "Callable[[Any], None]":

@@ -33,7 +33,7 @@ def _choose(asked: Asked, customers: list[dict[str, Any]]) -> str:
     domain = _ticket(asked.results("search_tickets"))["sender"].partition("@")[2]
     right = [entry["customer_id"] for entry in customers if entry["domain"] == domain]
     wrong = [entry["customer_id"] for entry in customers if entry["domain"] != domain]
-    told = "domain" in asked.last.text
+    told = any("domain" in message.text for message in asked.messages if message.role == "user")
     slips = not told and asked.chance.randrange(10) < WRONG_IN_TEN
     return str((wrong if slips and wrong else right or wrong)[0])
 

@@ -1,16 +1,14 @@
 """The demo's story: a night run is recorded, replayed offline, and replayed with a changed prompt.
 
-Each step is a command that the user can type; the tour runs it as a process of its own and looks
-at its exit status. It must not know how recording and replaying work.
+Then it is traced, mended and kept as a test (`mending`). Each step is a command that the user can
+type; the tour looks at its exit status. It must not know how recording and replaying work.
 """
 
 import json
-import os
 import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -19,7 +17,9 @@ from typing import Final
 from rerail.errors import UsageProblem
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.demo.desk import CUSTOMERS, RIGHT, TICKET
+from rerail.testing.demo.mending import Mending
 from rerail.testing.demo.stage import TITLES, Kind, Stage, stage
+from rerail.testing.demo.typed import AUTHORITY, KEY, Say, Typed
 
 ATTEMPTS: Final[dict[Kind, int]] = {"simulated": 5, "local": 3}
 """Runs recorded until one files the ticket wrongly; the local model, until one comes to an end."""
@@ -30,10 +30,6 @@ OWN_FAILURE: Final = 125
 CHANGED: Final = "rule-strict.txt"
 CHANGED_TURN: Final = 3
 REPORT: Final = "changed.json"
-KEY: Final = "sk-demo-0123456789abcdef"
-AUTHORITY: Final = "authority.pem"
-
-Say = Callable[[str], None]
 
 
 class Tour:
@@ -62,9 +58,8 @@ class Tour:
         self._folder = folder
         self._kind = kind
         self._say = say
-        self._bin = Path(sys.executable).parent
         self._python = Path(sys.executable).name
-        self._program = list(program) or _installed(self._bin)
+        self._typed = Typed(folder, say, program)
         self._attempts = attempts or ATTEMPTS[kind]
         self._failures: list[str] = []
 
@@ -80,6 +75,8 @@ class Tour:
             told = self._report.read_text() if self._report.exists() else ""
             self._replay(tape, servers, told)
             self._replay_changed(tape, servers)
+            mending = Mending(self._typed, self._kind, tape, self._agent(servers))
+            self._failures += mending.walk(authority)
             self._look_next(tape)
         for failure in self._failures:
             self._say(f"\nThis did not go as it should: {failure}")
@@ -116,8 +113,8 @@ class Tour:
             " are servers on this machine.\nWhat is run below you can type, too:\n"
         )
         self._say(f"   $ cd {shlex.quote(str(self._folder))}")
-        if shutil.which("rerail") != str(self._bin / "rerail"):
-            self._say(f'   $ export PATH="{self._bin}:$PATH"')
+        if shutil.which("rerail") != str(self._typed.bin / "rerail"):
+            self._say(f'   $ export PATH="{self._typed.bin}:$PATH"')
         self._say(f"   $ export OPENAI_API_KEY={KEY} SSL_CERT_FILE={AUTHORITY}")
 
     def _record(self, servers: Stage) -> Path | None:
@@ -134,7 +131,7 @@ class Tour:
             name = str(tape.relative_to(self._folder))
             task = [f"--task={TICKET}", *keep, *reach, "--", *self._agent(servers)]
             servers.desk.filed.clear()
-            status = self._run(["rerail", "record", "-o", name, *task])
+            status = self._typed.run(["rerail", "record", "-o", name, *task])
             if status >= OWN_FAILURE or not tape.exists():
                 break
             if status != 0:
@@ -157,7 +154,7 @@ class Tour:
         )
         reached = servers.desk.origin.connections
         self._report.unlink(missing_ok=True)
-        status = self._run(["rerail", "replay", str(tape.relative_to(self._folder))])
+        status = self._typed.run(["rerail", "replay", str(tape.relative_to(self._folder))])
         if status != 0:
             self._failures.append(f"replaying ended with status {status}, not 0")
         elif self._report.exists() and self._report.read_text() != told:
@@ -174,7 +171,7 @@ class Tour:
         name = str(tape.relative_to(self._folder))
         agent = [*self._agent(servers), "--rule", CHANGED]
         (self._folder / REPORT).unlink(missing_ok=True)
-        status = self._run(["rerail", "replay", "--report", REPORT, name, "--", *agent])
+        status = self._typed.run(["rerail", "replay", "--report", REPORT, name, "--", *agent])
         turn = self._diverged_at()
         if (status, turn) != (1, CHANGED_TURN):
             told = f"diverged at turn {turn}" if turn else "did not diverge"
@@ -221,40 +218,11 @@ class Tour:
             number += 1
         return tape
 
-    def _run(self, command: Sequence[str]) -> int:
-        """Show a command and run it, its output being the user's."""
-        self._say(f"\n   $ {_wrapped(command)}\n")
-        sys.stdout.flush()
-        done = subprocess.run(
-            [*self._program, *command[1:]],
-            cwd=self._folder,
-            env=self._environment(),
-            check=False,
-        )
-        sys.stdout.flush()
-        self._say("")
-        return done.returncode
-
-    def _environment(self) -> dict[str, str]:
-        """The user's environment, less what would lead the agent elsewhere."""
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.lower().endswith("_proxy") and not name.startswith(("OPENAI_", "AGENT_"))
-        }
-        path = f"{self._bin}{os.pathsep}{kept.get('PATH', os.defpath)}"
-        return kept | {"PATH": path, "OPENAI_API_KEY": KEY, "SSL_CERT_FILE": AUTHORITY}
-
 
 def _job() -> Iterator[Traversable]:
     for source in (resources.files(__package__) / "job").iterdir():
         if source.name.endswith((".py", ".txt")):
             yield source
-
-
-def _installed(bin_folder: Path) -> list[str]:
-    script = bin_folder / "rerail"
-    return [str(script)] if script.exists() else [sys.executable, "-m", "rerail.cli"]
 
 
 def _verdict(filed: str | None, *, last: bool) -> str:
@@ -267,30 +235,3 @@ def _verdict(filed: str | None, *, last: bool) -> str:
     if last:
         return f"{place}, and rightly so; this night nothing odd happened."
     return f"{place}, and rightly so. The next run of the same task:"
-
-
-def _wrapped(command: Sequence[str]) -> str:
-    """A command as one would type it, continued over lines where it is long."""
-    lines = [""]
-    for words in _glued(command):
-        if len(lines[-1]) + len(words) > 96:
-            lines.append("    ")
-        lines[-1] += f"{' ' if lines[-1].strip() else ''}{words}"
-    return " \\\n   ".join(lines)
-
-
-def _glued(command: Sequence[str]) -> Iterator[str]:
-    """The words of a command, an option and its value as one."""
-    waiting = ""
-    for word in map(shlex.quote, command):
-        if waiting and not word.startswith("-"):
-            yield f"{waiting} {word}"
-            waiting = ""
-            continue
-        if waiting:
-            yield waiting
-        waiting = word if word.startswith("-") and word != "--" and "=" not in word else ""
-        if not waiting:
-            yield word
-    if waiting:
-        yield waiting

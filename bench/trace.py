@@ -1,0 +1,211 @@
+"""`python -m bench.trace FOLDER`: what detectors see in public runs, beside constants and chance.
+
+Labels, rewards and reference actions are read here alone, to count with; no detector is given them.
+No number here says how often a cause is found: a place within one message of a label is counted.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import comb
+from pathlib import Path
+from typing import Any, Final
+
+from rerail.formats.reading import read_all
+from rerail.trace.detect.detector import Material
+from rerail.trace.detect.detectors import detect, detectors
+from rerail.trace.detect.ranking import candidates
+from rerail.trace.detect.reading import Reading
+from rerail.trace.finding import Finding
+from rerail.trace.story import Story
+
+AIRLINE: Final = "tau-bench-airline/gpt-4o-airline.json"
+RETAIL: Final = "agentrx-tau/tau_retail/tau_dataset_full.json"
+LABELLED: Final = "agentrx-tau/tau_retail/tau_dataset_failed.json"
+LABELS: Final = "agentrx-tau/tau_ground_truth.json"
+NEAR: Final = 1
+LOOKED_AT: Final = 3
+
+MADE_ON: Final = {
+    **dict.fromkeys(
+        [
+            "unapproved-write",
+            "carried-approval",
+            "altered-after-refusal",
+            "announced-write",
+            "approved-otherwise",
+            "unspoken-choice",
+            "repeated-write",
+            "over-limit",
+            "unused-result",
+            "refused-figure",
+            "wrong-total",
+            "unlisted-write",
+        ],
+        "airline",
+    ),
+    **dict.fromkeys(
+        [
+            "recount",
+            "denied-record",
+            "misplaced-value",
+            "part-for-whole",
+            "closed-door",
+            "unavailable-choice",
+            "changed-mind",
+            "handed-over",
+        ],
+        "retail",
+    ),
+    **dict.fromkeys(("forbidden-state", "cut-off"), "both"),
+}
+"""The set whose runs were looked at when a rule was written; all others come from the design."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: what was said, what was found, whether it failed, the messages that are labelled."""
+
+    story: Story
+    findings: Sequence[Finding]
+    failed: bool
+    labels: frozenset[int] = frozenset()
+
+    @property
+    def blamed(self) -> list[Finding]:
+        """The findings of the first two tiers."""
+        return [finding for finding in self.findings if finding.tier != "context"]
+
+
+def runs(path: Path, labels: Callable[[dict[str, Any], Story], frozenset[int]]) -> list[Run]:
+    """The runs of a file of tau-bench results, looked at."""
+    documents = json.loads(path.read_bytes())
+    return [
+        Run(story, detect(Material((story,))), document["reward"] < 1, labels(document, story))
+        for document, story in zip(documents, read_all(path), strict=True)
+    ]
+
+
+def labelled_by(path: Path) -> Callable[[dict[str, Any], Story], frozenset[int]]:
+    """The messages that people named as failures."""
+    entries = json.loads(path.read_bytes())
+    steps = {
+        entry["trajectory_id"]: frozenset(one["step_number"] for one in entry["failures"])
+        for entry in entries
+    }
+    return lambda document, story: steps[document["task_id"]]
+
+
+def first_other_write(document: dict[str, Any], story: Story) -> frozenset[int]:
+    """The first write that is not among the reference actions: an oracle, where there is one."""
+    wanted = [(one["name"], one["kwargs"]) for one in document["info"]["task"]["actions"]]
+    for call in Reading(story).writes:
+        if (call.name, call.call.arguments) not in wanted:
+            return frozenset((story.said[call.asked].order,))
+    return frozenset()
+
+
+def near(places: Iterable[int], labels: frozenset[int]) -> bool:
+    """Whether one of the places is within one message of a label."""
+    return any(abs(place - label) <= NEAR for place in places for label in labels)
+
+
+def chance(run: Run) -> float:
+    """The odds that one of three messages drawn blindly is within one of a label."""
+    count = len(run.story.said)
+    good = sum(near((said.order,), run.labels) for said in run.story.said)
+    return 1 - comb(count - good, LOOKED_AT) / comb(count, LOOKED_AT)
+
+
+def constants(found: Sequence[Run]) -> tuple[int, int]:
+    """The hits of the best single message number, and of the best three, chosen in hindsight."""
+    numbers = range(1, max(len(run.story.said) for run in found) + 1)
+    chosen: list[int] = []
+    hits: list[int] = []
+    for _ in range(LOOKED_AT):
+        best = max(numbers, key=lambda n: sum(near([*chosen, n], run.labels) for run in found))
+        chosen.append(best)
+        hits.append(sum(near(chosen, run.labels) for run in found))
+    return hits[0], hits[-1]
+
+
+def localisation(title: str, found: Sequence[Run]) -> list[str]:
+    """How often a place to look at is near a label."""
+
+    def first(findings: Iterable[Finding]) -> list[int]:
+        return [place.order for place in candidates(findings)[:LOOKED_AT]]
+
+    def writes(run: Run, from_end: bool) -> list[int]:
+        orders = [run.story.said[call.asked].order for call in Reading(run.story).writes]
+        return orders[-LOOKED_AT:] if from_end else orders[:LOOKED_AT]
+
+    def count(places: Callable[[Run], Iterable[int]]) -> int:
+        return sum(near(places(run), run.labels) for run in found)
+
+    one, three = constants(found)
+    rows = [
+        ("top three places, first two tiers alone", count(lambda run: first(run.blamed))),
+        ("top three places, context behind them", count(lambda run: first(run.findings))),
+        ("any finding at all", count(lambda run: [one.order for one in run.findings])),
+        ("the best constant message, in hindsight", one),
+        ("the best three constants, in hindsight", three),
+        ("the first three writes", count(lambda run: writes(run, from_end=False))),
+        ("the last three writes", count(lambda run: writes(run, from_end=True))),
+    ]
+    lines = [
+        f"### {title}",
+        "",
+        f"| of {len(found)} runs | within one message of a label |",
+        "|---|---|",
+    ]
+    lines += [f"| {name} | {hits} |" for name, hits in rows]
+    lines.append(f"| three messages drawn blindly | {sum(map(chance, found)):.1f} |")
+    return [*lines, ""]
+
+
+def separation(title: str, found: Sequence[Run], made: str) -> list[str]:
+    """In how many failed and passed runs each detector speaks."""
+    failed = sum(run.failed for run in found)
+    passed = len(found) - failed
+    lines = [f"### {title}: {failed} failed, {passed} passed", ""]
+    lines += ["| detector | tier | made on | failed | passed |", "|---|---|---|---|---|"]
+    for detector in detectors():
+        with_it = [run for run in found if any(f.detector == detector.name for f in run.findings)]
+        if with_it:
+            bad = sum(run.failed for run in with_it)
+            home = MADE_ON.get(detector.name, "design")
+            lines.append(
+                f"| {detector.name} | {detector.tier} | {home} | {bad} | {len(with_it) - bad} |"
+            )
+    for name, some in (
+        ("**any of the first two tiers**", lambda one: True),
+        (f"those not made on {made} alone", lambda one: MADE_ON.get(one.detector) != made),
+    ):
+        with_it = [run for run in found if any(map(some, run.blamed))]
+        bad = sum(run.failed for run in with_it)
+        lines.append(f"| {name} | | | {bad} | {len(with_it) - bad} |")
+    return [*lines, ""]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the public data is")
+    folder = parser.parse_args().folder
+    labelled = runs(folder / LABELLED, labelled_by(folder / LABELS))
+    airline = runs(folder / AIRLINE, first_other_write)
+    retail = runs(folder / RETAIL, lambda document, story: frozenset())
+    wrong = [run for run in airline if run.failed and run.labels]
+    lines = localisation("Retail, labelled failures (rules partly made on them)", labelled)
+    lines += localisation(
+        "Airline, failed runs with a write that the reference has not (an oracle, not a label)",
+        wrong,
+    )
+    lines += separation("Airline (most rules were made on it)", airline, "airline")
+    lines += separation("Retail (shown, not aimed at)", retail, "retail")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

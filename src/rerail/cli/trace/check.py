@@ -1,0 +1,141 @@
+"""`rerail trace check`: does the investigation itself hold? Six points."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rerail.cli.complaint import say_aside
+from rerail.cli.texts import json_text, one_line, say, styled
+from rerail.cli.trace.safety import held
+from rerail.cli.trace.shared import by_option, case_argument, json_option, opened, write
+from rerail.clock import wall_ns
+from rerail.errors import RerailError
+from rerail.launch.aside import Aside
+from rerail.tape.seal import verify
+from rerail.trace.case import Case
+from rerail.trace.check import Material, Point, SourceState, TestOutcome
+from rerail.trace.check import check as judge
+from rerail.trace.diagnosis import Diagnosis
+from rerail.trace.final import final_state
+from rerail.trace.investigation import diagnosed, look
+from rerail.trace.record import CaseSource
+from rerail.trace.safety import safety
+from rerail.trace.second import second_derivation
+from rerail.trace.sources_of_case import SourceEntry, entries_of
+from rerail.trace.tape_source import TapeSource
+
+
+@click.command()
+@case_argument
+@click.option(
+    "--test",
+    "test",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Link this pytest file to the case, as the test that its failed run is kept as.",
+)
+@by_option
+@json_option
+def check(case: Path, test: Path | None, by: str | None, as_json: bool) -> int:
+    """Check an investigation before it is closed. 0 every point holds, 1 one does not.
+
+    A point that nobody can judge does not hold either: a review that is not there, a test that was
+    never made. The linked test is run, with pytest.
+    """
+    with opened(case) as (found, sources):
+        if test is not None:
+            write(found, "test", by, _linked(test, found))
+        points = judge(_material(found, sources))
+        broken = found.changed()
+        body = {"points": [asdict(point) for point in points], "changed": broken}
+        write(found, "checked", by, body)
+    if as_json:
+        say(json_text(body))
+    else:
+        for point in points:
+            _print(point)
+        for line in broken:
+            say(styled(one_line(f"the case itself was changed: {line}"), fg="red"))
+    return int(bool(broken) or any(point.standing != "holds" for point in points))
+
+
+def _print(point: Point) -> None:
+    colour = "green" if point.standing == "holds" else "red"
+    say(one_line(f"{point.number}. {point.asks}"))
+    standing = "does not hold" if point.standing == "broken" else point.standing
+    say("   " + styled(standing, fg=colour) + one_line(f": {point.because}"))
+
+
+def _material(case: Case, sources: list[CaseSource]) -> Material:
+    looked = look(sources)
+    final = final_state(looked.found)
+    diagnosis = diagnosed(sources, looked)
+    return Material(
+        entries=case.entries(),
+        found=looked.found,
+        diagnosis=diagnosis,
+        safety=safety(looked.found, now=wall_ns(), held=held(final)),
+        sources=[*_states(entries_of(case), sources)],
+        unopened=[*_unopened(diagnosis, sources)],
+        second=_second(diagnosis, sources),
+        test=_outcome(case),
+    )
+
+
+def _linked(test: Path, case: Case) -> dict[str, Any]:
+    tapes = [entry.tape_id for entry in entries_of(case) if entry.tape_id]
+    digest = sha256(test.read_bytes()).hexdigest()
+    return {"path": str(test.absolute()), "sha256": digest, "tapes": tapes}
+
+
+def _outcome(case: Case) -> TestOutcome:
+    """What the linked test comes to now; `not run` where it is gone, was changed, or cannot run."""
+    linked = case.last("test")
+    path = Path(linked.body["path"]) if linked else None
+    if linked is None or path is None or not path.is_file():
+        return "not run"
+    if sha256(path.read_bytes()).hexdigest() != linked.body.get("sha256"):
+        say_aside(f"rerail: {path} is not the test that was linked; link it anew with --test")
+        return "not run"
+    line = shlex.join([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name])
+    with Aside() as aside:
+        status = aside.shell(line, path.parent, os.environ).status
+    outcomes: dict[int, TestOutcome] = {0: "passed", 1: "failed"}
+    return outcomes.get(status, "not run")
+
+
+def _states(entries: Sequence[SourceEntry], sources: Sequence[CaseSource]) -> Iterator[SourceState]:
+    for entry, source in zip(entries, sources, strict=True):
+        if isinstance(source, TapeSource):
+            result = verify(source.tape)
+            same = result.tape_id == entry.tape_id
+            yield SourceState(entry.name, True, same, result.intact)
+
+
+def _unopened(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> Iterator[str]:
+    by_name = {source.name: source for source in sources}
+    for finding in diagnosis.everything:
+        for place in finding.evidence:
+            try:
+                by_name[place.source].evidence(place.ref)
+            except RerailError:
+                yield f"{place.source} {place.ref}"
+
+
+def _second(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> str | None:
+    """Where the second way comes out; None where the first divergence is in what was said."""
+    if diagnosis.first is None or not diagnosis.first.evidence[0].ref.startswith("e"):
+        return None
+    for source in sources:
+        if isinstance(source, TapeSource):
+            found = second_derivation(source.tape.stored_events(), source.tape.blob)
+            if found is not None:
+                return f"{source.name} e{found.order}"
+    return ""

@@ -1,0 +1,92 @@
+"""What the steps of an investigation share: the case, who writes, how its sources are opened."""
+
+import getpass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rerail.cli.texts import one_line, say, styled
+from rerail.cli.trace.words import TapeWords
+from rerail.clock import wall_ns
+from rerail.errors import UsageProblem
+from rerail.trace.case import Case, Entry
+from rerail.trace.finding import Evidence, Finding
+from rerail.trace.log_source import LogSource, read_mapping
+from rerail.trace.record import CaseSource
+from rerail.trace.sources_of_case import Opener, SourceEntry, opened_sources
+from rerail.trace.tape_source import TapeSource
+
+case_argument = click.argument("case", type=click.Path(path_type=Path))
+by_option = click.option(
+    "--by", metavar="NAME", help="Who writes this record of the case; else the name of the login."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="The result as JSON.")
+
+
+def author(name: str | None) -> str:
+    """Who writes. Raises UsageProblem where nobody knows."""
+    if name is not None and name.strip():
+        return name.strip()
+    if name is None:
+        try:
+            return getpass.getuser()
+        except (KeyError, OSError, ImportError):
+            pass
+    raise UsageProblem("a record of a case has an author", hint="write --by NAME")
+
+
+def write(case: Case, kind: str, by: str | None, body: Mapping[str, Any]) -> Entry:
+    """Add a record to a case, dated now."""
+    return case.add(kind, by=author(by), written=wall_ns(), body=body)
+
+
+def opener() -> Opener:
+    """How the sources of a case are opened by this program."""
+    words = TapeWords()
+
+    def open_source(entry: SourceEntry, path: Path) -> CaseSource:
+        if entry.kind == "tape":
+            return TapeSource(entry.name, path, words, tape_id=entry.tape_id)
+        if entry.kind == "log":
+            return LogSource(entry.name, path, read_mapping(entry.mapping.encode(), "of the case"))
+        hint = "this version of rerail reads tapes, and logs by a mapping"
+        raise UsageProblem(f"source {entry.name} has the format {entry.kind}", hint=hint)
+
+    return open_source
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[tuple[Case, list[CaseSource]]]:
+    """A case and its sources."""
+    case = Case.open(folder)
+    with opened_sources(case, opener()) as sources:
+        yield case, sources
+
+
+def places(evidence: Iterable[Evidence]) -> str:
+    """Evidence as it is written behind a line: `[A e41, A e44]`."""
+    found = ", ".join(dict.fromkeys(f"{place.source} {place.ref}" for place in evidence))
+    return f"  [{found}]" if found else ""
+
+
+def say_finding(finding: Finding, mark: str) -> None:
+    """A finding in one line: an interpretation, so it is set apart from facts."""
+    say(one_line(f"  {mark} {finding.what}{places(finding.evidence)}"))
+
+
+def heading(text: str) -> None:
+    """A heading of a result."""
+    say(styled(one_line(text), bold=True))
+
+
+def section(title: str, findings: Sequence[Finding], mark: Callable[[Finding], str]) -> None:
+    """A heading and its findings, or nothing."""
+    if not findings:
+        return
+    say()
+    heading(title)
+    for finding in findings:
+        say_finding(finding, mark(finding))

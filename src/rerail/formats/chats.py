@@ -1,0 +1,99 @@
+"""Conversations as OpenAI's chat API has them: `messages`, alone or one of many runs.
+
+tau-bench's results (`traj` in each of many runs), mini-swe-agent's (`messages`, `info`), and plain
+lists of messages are such files. Rewards and reference actions that stand beside them are judgments
+of somebody who knew the answer: they are never read.
+"""
+
+from typing import Any, Final
+
+from rerail.formats.file import Foreign
+from rerail.formats.making import Teller, wall_of
+from rerail.llm.chat import completion, prompt
+from rerail.llm.schemas import schemas
+from rerail.llm.view import Message, object_of, text_of
+from rerail.trace.story import Story
+
+NAME: Final = "chat-messages"
+_ROLES: Final = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
+
+_IDS: Final = {"task": "task_id", "trial": "trial", "run": "run_id"}
+
+
+def recognises(file: Foreign) -> bool:
+    """Whether the document is a conversation, or a list of runs that each hold one."""
+    if file.lines:
+        found = [record for _, record in file.objects()]
+        return bool(found) and all(_messages(record) or _is_message(record) for record in found)
+    return bool(_runs(file.document))
+
+
+def read(file: Foreign) -> list[Story]:
+    """A story for each run."""
+    if file.lines:
+        found = list(file.objects())
+        if all(_is_message(record) for _, record in found):
+            return [_story(file, {}, [record for _, record in found], "", found[0][0])]
+        return [
+            _story(file, record, _messages(record), f"run {number}")
+            for number, (_, record) in enumerate(found, start=1)
+        ]
+    runs = _runs(file.document)
+    several = len(runs) > 1
+    return [
+        _story(file, run, _messages(run), f"run {number}" if several else "")
+        for number, run in enumerate(runs, start=1)
+    ]
+
+
+def _runs(document: Any) -> list[dict[str, Any]]:
+    if isinstance(document, dict):
+        return [document] if _messages(document) else []
+    if not isinstance(document, list) or not document:
+        return []
+    if all(_is_message(entry) for entry in document):
+        return [{"messages": document}]
+    if all(isinstance(entry, dict) and _messages(entry) for entry in document):
+        return document
+    return []
+
+
+def _messages(run: dict[str, Any]) -> list[dict[str, Any]]:
+    for name in ("traj", "messages", "conversation"):
+        found = run.get(name)
+        if isinstance(found, list) and found and all(map(_is_message, found)):
+            return found
+    return []
+
+
+def _is_message(entry: Any) -> bool:
+    return isinstance(entry, dict) and entry.get("role") in _ROLES
+
+
+def _story(
+    file: Foreign, run: dict[str, Any], messages: list[dict[str, Any]], name: str, line: int = 0
+) -> Story:
+    teller = Teller(f"{file.name} {name}".strip())
+    for number, entry in enumerate(messages):
+        (message,) = prompt({"messages": [entry]}).messages or (Message("", ()),)
+        answer = completion({"choices": [{"message": entry}], **entry})
+        teller.say(
+            message,
+            line=line + number if line else 0,
+            at=wall_of(entry.get("timestamp") or entry.get("created_at")),
+            model=text_of(entry, "model"),
+            finish_reason=text_of(entry, "finish_reason"),
+            error=answer.error if message.role == "assistant" else "",
+        )
+    info = object_of(run, "info")
+    ended = text_of(info, "exit_status") or text_of(run, "exit_status")
+    ids = {
+        "task": _id(run.get("task_id")),
+        "trial": _id(run.get("trial")),
+        "run": _id(run.get("run_id")),
+    }
+    return teller.story(file, [], tools=schemas(run), ended=ended, ids=ids)
+
+
+def _id(value: Any) -> str:
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""

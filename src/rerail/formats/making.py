@@ -1,0 +1,100 @@
+"""What the formats share: messages numbered as they come, times as nanoseconds, gaps.
+
+Knows no format.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from rerail.formats.file import Foreign
+from rerail.llm.view import Message, Usage
+from rerail.trace.story import Gap, Said, Story
+
+_SECOND: Final = 10**9
+_MILLISECONDS: Final = 10**11
+_MICROSECONDS: Final = 10**14
+_NANOSECONDS: Final = 10**17
+
+NO_WIRE: Final = Gap(
+    "imported, not recorded: no bytes of any request or reply",
+    "what was really asked and told; whether this file leaves something out",
+)
+NO_SCHEMAS: Final = Gap("no schemas of the tools", "whether a call keeps to what the tool takes")
+NO_TIMES: Final = Gap("no times", "what took long, and what was at the same time")
+NO_END: Final = Gap("no record of the end", "whether the run ended here, or its file was cut short")
+NO_REASONS: Final = Gap("no finish reasons", "whether a reply was cut at its length limit")
+
+
+@dataclass(slots=True)
+class Teller:
+    """A story being told: each message gets its number, or that of its line."""
+
+    source: str
+    said: list[Said] = field(default_factory=list)
+
+    def say(self, message: Message, *, line: int = 0, **fields: Any) -> None:
+        """Add a message; `line` is where it stands in a file of lines."""
+        order = max(line or len(self.said) + 1, self.said[-1].order if self.said else 0)
+        ref = f"line {line}" if line else f"message {order}"
+        self.said.append(Said(order, ref, message, **fields))
+
+    def story(
+        self,
+        file: Foreign,
+        gaps: Iterable[Gap],
+        *,
+        tools: Mapping[str, Mapping[str, Any]] | None = None,
+        ended: str = "",
+        ids: Mapping[str, str] | None = None,
+    ) -> Story:
+        """The whole, with what such a file cannot show."""
+        named = [NO_WIRE, *gaps, *torn(file)]
+        if not tools:
+            named.append(NO_SCHEMAS)
+        if not any(said.at for said in self.said):
+            named.append(NO_TIMES)
+        if not ended:
+            named.append(NO_END)
+        if not any(said.finish_reason for said in self.said):
+            named.append(NO_REASONS)
+        known = {name: value for name, value in (ids or {}).items() if value}
+        return Story(self.source, False, tuple(self.said), tools or {}, ended, tuple(named), known)
+
+
+def torn(file: Foreign) -> list[Gap]:
+    """Lines that could not be read, as a gap."""
+    if not file.torn:
+        return []
+    some = ", ".join(map(str, file.torn[:8]))
+    more = f" and {len(file.torn) - 8} more" if len(file.torn) > 8 else ""
+    return [Gap(f"lines that are no JSON: {some}{more}", "whatever stood there")]
+
+
+def wall_of(value: Any) -> int | None:
+    """A time as nanoseconds since 1970: ISO 8601, or a number of seconds or smaller parts."""
+    if isinstance(value, str):
+        if value.isdigit():
+            return wall_of(int(value))
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return int(moment.timestamp()) * _SECOND + moment.microsecond * 1000
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        return None
+    if value < _MILLISECONDS:
+        return round(value * _SECOND)
+    if value < _MICROSECONDS:
+        return round(value * 10**6)
+    return int(value) if value >= _NANOSECONDS else round(value * 1000)
+
+
+def usage_of(read: Any, written: Any) -> Usage | None:
+    """Tokens, where either is a whole number."""
+    counts = [
+        n if isinstance(n, int) and not isinstance(n, bool) else None for n in (read, written)
+    ]
+    return Usage(*counts) if any(count is not None for count in counts) else None

@@ -1,0 +1,252 @@
+"""OpenTelemetry's OTLP as JSON, with the GenAI conventions: a document, or one a line.
+
+Source: opentelemetry-proto's JSON mapping, and the GenAI semantic conventions up to 1.41. Messages
+are read where they were captured (`gen_ai.input.messages`, `gen_ai.output.messages`), in the older
+indexed form (`gen_ai.prompt.0.content`), and as OpenInference has them (`llm.input_messages.0…`).
+Capturing them is an option that most instrumentations leave off: then there are gaps.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from rerail.formats.file import Foreign
+from rerail.formats.making import Teller, usage_of, wall_of
+from rerail.formats.spans import Span, tell
+from rerail.llm.arguments import parsed
+from rerail.llm.view import (
+    Message,
+    Other,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolCallResponse,
+    object_of,
+    objects_of,
+    text_of,
+)
+from rerail.trace.story import Gap, Story
+
+NAME: Final = "otlp"
+_ERROR: Final = (2, "STATUS_CODE_ERROR")
+_INDEXED: Final = re.compile(
+    r"(?:gen_ai\.(prompt|completion)|llm\.(input|output)_messages)\.(\d+)\.(?:message\.)?"
+    r"(role|content|finish_reason)"
+)
+_INDEXED_CALL: Final = re.compile(
+    r"(?:gen_ai\.(prompt|completion)|llm\.(input|output)_messages)\.(\d+)\.(?:message\.)?"
+    r"tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)"
+)
+_NO_WORDS: Final = Gap(
+    "model calls without messages: content was not captured", "what was asked and answered"
+)
+_NO_ARGUMENTS: Final = Gap(
+    "tool calls without arguments or results: content was not captured",
+    "what each tool was asked to do, and what it answered",
+)
+
+
+def recognises(file: Foreign) -> bool:
+    """Whether the values are OTLP traces."""
+    return any("resourceSpans" in value for _, value in file.objects())
+
+
+def read(file: Foreign) -> list[Story]:
+    """A story for each trace that has model calls or tool calls; else the first trace's."""
+    traces: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
+    for line, span in _spans(file):
+        traces.setdefault(text_of(span, "traceId"), []).append((line, span))
+    told = {trace: spans for trace, spans in traces.items() if any(_is_genai(s) for _, s in spans)}
+    chosen = told or dict(list(traces.items())[:1])
+    return [_story(file, trace, spans, len(chosen) > 1) for trace, spans in chosen.items()]
+
+
+def _spans(file: Foreign) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for line, value in file.objects():
+        for resource in objects_of(value, "resourceSpans"):
+            for scope in objects_of(resource, "scopeSpans"):
+                for span in objects_of(scope, "spans"):
+                    yield line, span
+
+
+def _is_genai(span: Mapping[str, Any]) -> bool:
+    return any(
+        text_of(entry, "key").startswith(("gen_ai.", "llm.", "openinference."))
+        for entry in objects_of(span, "attributes")
+    )
+
+
+def _story(
+    file: Foreign, trace: str, spans: list[tuple[int, Mapping[str, Any]]], several: bool
+) -> Story:
+    teller = Teller(f"{file.name} {trace}" if several else file.name)
+    found = [_span(line, span) for line, span in spans]
+    tell(teller, (span for span in found if span is not None))
+    gaps = []
+    models = [one for one, (_, raw) in zip(found, spans, strict=True) if _operation(raw) == "model"]
+    if any(one is None or not (one.asked and one.answered) for one in models) or not models:
+        gaps.append(_NO_WORDS)
+    if any(one and one.call and (one.told is None or not one.call.arguments) for one in found):
+        gaps.append(_NO_ARGUMENTS)
+    attributes = _attributes(spans[0][1]) if spans else {}
+    ids = {"trace": trace, "session": str(attributes.get("gen_ai.conversation.id", ""))}
+    return teller.story(file, gaps, ids=ids)
+
+
+def _operation(span: Mapping[str, Any]) -> str:
+    attributes = _attributes(span)
+    name = str(attributes.get("gen_ai.operation.name", ""))
+    kind = str(attributes.get("openinference.span.kind", "")).upper()
+    if name == "execute_tool" or kind == "TOOL":
+        return "tool"
+    if name in ("chat", "text_completion", "generate_content") or kind == "LLM":
+        return "model"
+    return "model" if "gen_ai.request.model" in attributes and not name else ""
+
+
+def _span(line: int, span: Mapping[str, Any]) -> Span | None:
+    attributes = _attributes(span)
+    start = wall_of(span.get("startTimeUnixNano")) or 0
+    end = wall_of(span.get("endTimeUnixNano")) or start
+    status = object_of(span, "status")
+    error = ""
+    if status.get("code") in _ERROR:
+        error = text_of(status, "message") or str(attributes.get("error.type", "error"))
+    match _operation(span):
+        case "tool":
+            return _tool(span, attributes, Span(start, end, error=error, line=line))
+        case "model":
+            reasons = attributes.get("gen_ai.response.finish_reasons")
+            reason = reasons[0] if isinstance(reasons, list) and reasons else reasons
+            indexed = _indexed(attributes, "finish_reason")
+            return Span(
+                start,
+                end,
+                asked=_messages(attributes, "input"),
+                answered=_messages(attributes, "output"),
+                model=str(
+                    attributes.get("gen_ai.response.model")
+                    or attributes.get("gen_ai.request.model")
+                    or attributes.get("llm.model_name", "")
+                ),
+                finish_reason=str(reason or indexed or ""),
+                usage=usage_of(
+                    attributes.get("gen_ai.usage.input_tokens"),
+                    attributes.get("gen_ai.usage.output_tokens"),
+                ),
+                error=error,
+                line=line,
+            )
+    return None
+
+
+def _tool(span: Mapping[str, Any], attributes: Mapping[str, Any], made: Span) -> Span:
+    call_id = str(attributes.get("gen_ai.tool.call.id") or text_of(span, "spanId"))
+    name = attributes.get("gen_ai.tool.name") or attributes.get("tool.name") or span.get("name", "")
+    arguments = attributes.get("gen_ai.tool.call.arguments", attributes.get("input.value"))
+    told = attributes.get("gen_ai.tool.call.result", attributes.get("output.value"))
+    words = made.error or (told if isinstance(told, str) else json.dumps(told))
+    answer = None
+    if told is not None or made.error:
+        answer = ToolCallResponse(call_id, words, is_error=bool(made.error))
+    call = ToolCall(call_id, str(name), parsed(arguments) if arguments is not None else {})
+    return Span(made.start, made.end, call=call, told=answer, line=made.line)
+
+
+def _messages(attributes: Mapping[str, Any], side: str) -> tuple[Message, ...]:
+    found = []
+    if side == "input":
+        system = parsed(attributes.get("gen_ai.system_instructions"))
+        parts = tuple(_parts(system)) if system else ()
+        found += [Message("system", parts)] if parts else []
+    value = parsed(attributes.get(f"gen_ai.{side}.messages"))
+    for entry in value if isinstance(value, list) else ():
+        if isinstance(entry, dict):
+            parts = tuple(_parts(entry.get("parts") or entry.get("content")))
+            default = "user" if side == "input" else "assistant"
+            found.append(Message(text_of(entry, "role") or default, parts))
+    return tuple(found) or tuple(_old_messages(attributes, side))
+
+
+def _parts(value: Any) -> Iterator[Part]:
+    if isinstance(value, str):
+        yield Text(value)
+    for part in value if isinstance(value, list) else ():
+        if not isinstance(part, dict):
+            continue
+        call_id, kind = text_of(part, "id"), text_of(part, "type")
+        match kind:
+            case "text":
+                yield Text(text_of(part, "content") or text_of(part, "text"))
+            case "reasoning":
+                yield Reasoning(text_of(part, "content"))
+            case "tool_call":
+                yield ToolCall(call_id, text_of(part, "name"), parsed(part.get("arguments")))
+            case "tool_call_response":
+                told = part.get("response", part.get("result"))
+                yield ToolCallResponse(call_id, told if isinstance(told, str) else json.dumps(told))
+            case _:
+                yield Other(kind)
+
+
+def _old_messages(attributes: Mapping[str, Any], side: str) -> Iterator[Message]:
+    """The indexed form: `gen_ai.prompt.0.role`, `gen_ai.prompt.0.content` …"""
+    texts: dict[int, dict[str, str]] = {}
+    calls: dict[int, dict[int, dict[str, str]]] = {}
+    for key, value in attributes.items():
+        call = _INDEXED_CALL.fullmatch(key)
+        text = None if call else _INDEXED.fullmatch(key)
+        if call and _side(call) == side:
+            at = calls.setdefault(int(call.group(3)), {}).setdefault(int(call.group(4)), {})
+            at[call.group(5)] = str(value)
+        elif text and _side(text) == side:
+            texts.setdefault(int(text.group(3)), {})[text.group(4)] = str(value)
+    for number in sorted(texts.keys() | calls.keys()):
+        fields = texts.get(number, {})
+        role = fields.get("role") or ("user" if side == "input" else "assistant")
+        parts: list[Part] = [Text(fields["content"])] if fields.get("content") else []
+        parts += [
+            ToolCall(one.get("id", ""), one.get("name", ""), parsed(one.get("arguments")))
+            for one in calls.get(number, {}).values()
+        ]
+        yield Message(role, tuple(parts))
+
+
+def _side(found: re.Match[str]) -> str:
+    return {"prompt": "input", "completion": "output"}.get(found.group(1) or "", found.group(2))
+
+
+def _indexed(attributes: Mapping[str, Any], field: str) -> str:
+    return next(
+        (
+            str(value)
+            for key, value in attributes.items()
+            if (found := _INDEXED.fullmatch(key)) and found.group(4) == field
+        ),
+        "",
+    )
+
+
+def _attributes(span: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        text_of(entry, "key"): _value(object_of(entry, "value"))
+        for entry in objects_of(span, "attributes")
+    }
+
+
+def _value(value: Mapping[str, Any]) -> Any:
+    """A typed value; 64-bit integers are texts in this form."""
+    if "intValue" in value:
+        text = str(value["intValue"])
+        return int(text) if text.lstrip("-").isdigit() else None
+    for kind in ("stringValue", "boolValue", "doubleValue"):
+        if kind in value:
+            return value[kind]
+    if "arrayValue" in value:
+        return [_value(one) for one in objects_of(object_of(value, "arrayValue"), "values")]
+    if "kvlistValue" in value:
+        entries = objects_of(object_of(value, "kvlistValue"), "values")
+        return {text_of(one, "key"): _value(object_of(one, "value")) for one in entries}
+    return None

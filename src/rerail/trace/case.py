@@ -1,0 +1,166 @@
+"""A case: the folder of one investigation, a numbered record for all that was done. Never a tape.
+
+Each record is a file of its own, dated and signed by name, written once and never again, and holds
+the SHA-256 of the one before it: who changes one later changes all that follow. The time is given.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, Self
+
+from rerail.errors import UserError
+
+_NAME: Final = re.compile(r"(\d{3,})-([a-z-]+)\.json")
+_SUFFIXES: Final = range(2, 1000)
+
+
+class NoCase(UserError):
+    """The folder is no case, or a record of it cannot be read."""
+
+
+class CaseThere(UserError):
+    """There is something of that name already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record of a case: what was done (`kind`), when (nanoseconds since 1970), and by whom."""
+
+    number: int
+    kind: str
+    written: int
+    by: str
+    body: Mapping[str, Any]
+    previous: str = ""
+    digest: str = ""
+
+
+class Case:
+    """An open case; it holds no file open."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def create(cls, folder: Path) -> Self:
+        """Make the folder, readable by its owner alone. Raises CaseThere."""
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError as error:
+            hint = f"look at it with `rerail trace timeline {folder}`, or name another with -o"
+            raise CaseThere(f"{folder} is there already", hint=hint) from error
+        folder.chmod(0o700)
+        return cls(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """The case in this folder. Raises NoCase."""
+        case = cls(folder)
+        if next(case._files(), None) is None:
+            hint = "begin one with `rerail trace open TAPE --question …`"
+            raise NoCase(f"{folder} is no case", hint=hint)
+        return case
+
+    def entries(self) -> list[Entry]:
+        """All records in order. Raises NoCase where one cannot be read."""
+        return [_read(path) for path in self._files()]
+
+    def last(self, kind: str) -> Entry | None:
+        """The newest record of a kind."""
+        return next((entry for entry in reversed(self.entries()) if entry.kind == kind), None)
+
+    def add(self, kind: str, *, by: str, written: int, body: Mapping[str, Any]) -> Entry:
+        """Write one record more, behind all others."""
+        while True:
+            before = self.entries()
+            number = before[-1].number + 1 if before else 1
+            previous = before[-1].digest if before else ""
+            document = {
+                "number": number,
+                "kind": kind,
+                "written": written,
+                "by": by,
+                "previous": previous,
+                "body": body,
+            }
+            data = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+            path = self.folder / f"{number:03}-{kind}.json"
+            if self._is_taken(number) or not _write_new(path, data):
+                continue  # somebody else wrote this number at the same time
+            return _read(path)
+
+    def changed(self) -> list[str]:
+        """What of the case's own records does not fit together any more, in words."""
+        found, previous = [], ""
+        for expected, entry in enumerate(self.entries(), 1):
+            if entry.number != expected:
+                found.append(f"record {expected} is not there")
+                break
+            if entry.previous != previous:
+                found.append(f"record {expected - 1} was changed after record {expected} was made")
+            previous = entry.digest
+        return found
+
+    def _is_taken(self, number: int) -> bool:
+        return any(path.name.startswith(f"{number:03}-") for path in self._files())
+
+    def _files(self) -> Iterator[Path]:
+        if self.folder.is_dir():
+            yield from sorted(
+                (path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)), key=_number
+            )
+
+
+def new_folder(beside: Path, name: str) -> Path:
+    """`CASE-RUN-8894` beside a tape; with a number more where that is there."""
+    safe = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run"
+    first = beside / f"CASE-{safe}"
+    names = [first, *(first.with_name(f"{first.name}-{number}") for number in _SUFFIXES)]
+    return next((path for path in names if not path.exists()), first)
+
+
+def write_new(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """A file that is there whole or not at all, readable by its owner alone. Replaces none."""
+    if not _write_new(path, data, mode):
+        hint = "name another file, or move that one away"
+        raise CaseThere(f"{path} is there already", hint=hint)
+
+
+def _write_new(path: Path, data: bytes, mode: int = 0o400) -> bool:
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+            file.write(data)
+        os.link(aside, path)
+    except FileExistsError:
+        return False
+    finally:
+        aside.unlink()
+    return True
+
+
+def _number(path: Path) -> int:
+    return int(path.name.partition("-")[0])
+
+
+def _read(path: Path) -> Entry:
+    try:
+        data = path.read_bytes()
+        document = json.loads(data)
+        return Entry(
+            number=int(document["number"]),
+            kind=str(document["kind"]),
+            written=int(document["written"]),
+            by=str(document["by"]),
+            body=dict(document["body"]),
+            previous=str(document["previous"]),
+            digest=sha256(data).hexdigest(),
+        )
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        hint = "records of a case are written by `rerail trace` alone: bring the file back"
+        raise NoCase(f"{path} cannot be read", hint=hint) from error

@@ -1,0 +1,1 @@
+"""Detectors: each reads the records of a run and says what it noticed, with its evidence."""

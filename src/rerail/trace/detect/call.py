@@ -1,0 +1,55 @@
+"""A tool call joined to what answered it. Knows no message but by its index."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rerail.llm.view import ToolCall, ToolCallResponse
+from rerail.trace.detect.values import canonical, key_of, leaves, loaded
+from rerail.trace.detect.words import identifier, names_a_thing
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call: the message (by its index) that asks for it, and the one that answers it.
+
+    `answer` and `answered` are None where no message of the source answers it.
+    """
+
+    asked: int
+    call: ToolCall
+    answer: ToolCallResponse | None = None
+    answered: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.call.name
+
+    @property
+    def told(self) -> str:
+        """What the tool answered, or nothing."""
+        return self.answer.response if self.answer else ""
+
+    @cached_property
+    def same(self) -> str:
+        """Two calls that are alike have the same."""
+        return f"{self.call.name} {canonical(self.call.arguments)}"
+
+    @cached_property
+    def document(self) -> Any:
+        """What the tool answered, where that is JSON."""
+        return loaded(self.told)
+
+    @cached_property
+    def things(self) -> dict[str, str]:
+        """The identifiers in its arguments, each with the name of its field."""
+        found: dict[str, str] = {}
+        for path, value in leaves(self.call.arguments):
+            key = key_of(path)
+            thing = identifier(value)
+            if not thing and isinstance(value, str) and names_a_thing(key):
+                thing = value.lower().removeprefix("#") if len(value.split()) == 1 else ""
+            if thing and (names_a_thing(key) or isinstance(value, str)):
+                found.setdefault(thing, key)
+        return found

@@ -1,0 +1,113 @@
+"""A story as detectors read it: tool calls with what came of them, and what was known when.
+
+Worked out once for all detectors. Knows none of them, and judges nothing.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rerail.llm.view import Reasoning, Text, ToolCall, ToolCallResponse
+from rerail.trace.detect.call import Call
+from rerail.trace.detect.talk import Talk
+from rerail.trace.detect.things import Things
+from rerail.trace.detect.tools import is_write
+from rerail.trace.detect.values import canonical
+from rerail.trace.detect.words import identifiers
+from rerail.trace.story import Said, Story
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One story, and what all detectors ask of it. Indexes are those of `story.said`."""
+
+    story: Story
+
+    @property
+    def said(self) -> Sequence[Said]:
+        """The messages, in order."""
+        return self.story.said
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """Every tool call, in order, joined to its answer by the call's id.
+
+        Where one id is used twice, answers come in the order of their calls.
+        """
+        found: list[Call] = []
+        waiting: dict[str, deque[int]] = defaultdict(deque)
+        for index, said in enumerate(self.said):
+            for part in said.message.parts:
+                if isinstance(part, ToolCall):
+                    waiting[part.call_id].append(len(found))
+                    found.append(Call(index, part))
+                elif isinstance(part, ToolCallResponse) and waiting.get(part.call_id):
+                    at = waiting[part.call_id].popleft()
+                    found[at] = Call(found[at].asked, found[at].call, part, index)
+        return tuple(found)
+
+    @cached_property
+    def writes(self) -> tuple[Call, ...]:
+        """The calls of tools that change something, as far as their names tell."""
+        return tuple(call for call in self.calls if is_write(call.name))
+
+    @cached_property
+    def answers(self) -> dict[int, Call]:
+        """The calls by the messages that answer them; of several in one message the last."""
+        return {call.answered: call for call in self.calls if call.answered is not None}
+
+    @cached_property
+    def things(self) -> Things:
+        """What tools told of things that have identifiers."""
+        return Things(self.calls)
+
+    @cached_property
+    def talk(self) -> Talk:
+        """What was said between people and the model."""
+        return Talk(self.said)
+
+    @cached_property
+    def instructions(self) -> str:
+        """What the run was told to begin with."""
+        return "\n".join(one.message.text for one in self.said if one.message.role == "system")
+
+    @cached_property
+    def first_told(self) -> dict[str, int]:
+        """The message in which each identifier was first told to the model."""
+        found: dict[str, int] = {}
+        for index, one in enumerate(self.said):
+            for thing in identifiers(told(one)):
+                found.setdefault(thing, index)
+        return found
+
+    def told_before(self, index: int) -> str:
+        """All that was told to the model, or said by it, before a message."""
+        said = (told(one) or one.message.text for one in self.said[:index])
+        return "\n".join(text for text in said if text)
+
+    def answer_of(self, call: Call) -> Said:
+        """The message that answers a call, else the one that asked for it."""
+        return self.said[call.asked if call.answered is None else call.answered]
+
+
+def told(said: Said) -> str:
+    """All that a message told the model; nothing for the model's own."""
+    if said.message.role == "assistant":
+        return ""
+    return "\n".join(_words(said))
+
+
+def spoken(said: Said) -> str:
+    """A model's words and the arguments of its calls."""
+    parts = [said.message.text]
+    parts += [canonical(call.arguments) for call in said.message.tool_calls]
+    return "\n".join(parts)
+
+
+def _words(said: Said) -> Iterator[str]:
+    for part in said.message.parts:
+        if isinstance(part, Text | Reasoning):
+            yield part.content
+        elif isinstance(part, ToolCallResponse):
+            yield part.response

@@ -1,0 +1,109 @@
+"""What was said between the people and the model, as against what tools told. Knows no tool.
+
+Where a run's instructions want a person's word before something is changed, that word is here.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from rerail.trace.detect.words import holds, identifiers, kind_of, plain, sentences
+from rerail.trace.story import Said
+
+_ASK_FIRST: Final = re.compile(r"\b(confirm\w*|approv\w*|permission|consent)\b", re.IGNORECASE)
+_BEFORE: Final = re.compile(r"\b(before|must|obtain|always|first|only after|explicit)\b", re.I)
+
+
+@dataclass(frozen=True)
+class Approval:
+    """The last that was said before a write: what the model proposed, and what was replied.
+
+    Both are indexes, None where there is no such message. `text` is both together.
+    """
+
+    proposed: int | None
+    replied: int | None
+    text: str
+    reply: str
+
+    @cached_property
+    def named(self) -> dict[str, set[str]]:
+        """The identifiers in it, by their kinds."""
+        found: dict[str, set[str]] = {}
+        for thing in identifiers(self.text):
+            found.setdefault(kind_of(thing), set()).add(thing)
+        return found
+
+
+@dataclass(frozen=True)
+class Talk:
+    """The words of one conversation."""
+
+    said: Sequence[Said]
+
+    @cached_property
+    def rule(self) -> str:
+        """The sentence of the instructions that wants a person's word before a change, if any."""
+        for one in self.said:
+            if one.message.role == "system":
+                for sentence in sentences(one.message.text):
+                    if _ASK_FIRST.search(sentence) and _BEFORE.search(sentence):
+                        return sentence
+        return ""
+
+    @cached_property
+    def _plain(self) -> list[str]:
+        return [
+            plain(one.message.text) if one.message.role in ("user", "assistant") else ""
+            for one in self.said
+        ]
+
+    def upto(self, index: int) -> str:
+        """All that was said up to a message, it included, in plain form."""
+        return "\n".join(text for text in self._plain[: index + 1] if text)
+
+    def last(self, role: str, before: int) -> int | None:
+        """The last message of a role that has words, before this one."""
+        for at in range(before - 1, -1, -1):
+            message = self.said[at].message
+            if message.role == role and message.text.strip():
+                return at
+        return None
+
+    def approval(self, index: int) -> Approval:
+        """What was said last before this message, by the person and, before that, by the model."""
+        replied = self.last("user", index)
+        proposed = self.last("assistant", replied) if replied is not None else None
+        reply = self.said[replied].message.text if replied is not None else ""
+        before = self.said[proposed].message.text if proposed is not None else ""
+        return Approval(proposed, replied, f"{before}\n{reply}", reply)
+
+
+def named(
+    thing: str, text: str, among: Mapping[str, frozenset[str]], words: frozenset[str]
+) -> bool:
+    """Whether a plain text names one of several things.
+
+    By its identifier, by its kind where no other is of it, or by a word that describes it alone.
+    `among` are the things it is one of, with their words; `words` are all by which it is known.
+    """
+    if holds(text, plain(thing)):
+        return True
+    kind = plain(kind_of(thing))
+    others = {other: known for other, known in among.items() if other != thing}
+    if kind not in {plain(kind_of(other)) for other in others} and _names_kind(kind, text, others):
+        return True
+    shared = frozenset[str]().union(*others.values())
+    return any(holds(text, plain(word)) for word in words - shared if word != thing)
+
+
+def _names_kind(kind: str, text: str, others: Collection[str]) -> bool:
+    """`credit card` is named by `card` too, once the gift cards are taken out of the text."""
+    if holds(text, kind):
+        return True
+    for other in others:
+        text = text.replace(plain(kind_of(other)), " ")
+    last = kind.rpartition(" ")[2]
+    return last.isalpha() and (holds(text, last) or holds(text, f"{last}s"))

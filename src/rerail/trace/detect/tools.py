@@ -1,0 +1,50 @@
+"""What a tool's name says: whether it changes something. A guess from words, and named as one.
+
+Knows no protocol: an agent's own tools declare nothing, so that their names are all there is.
+"""
+
+import re
+from typing import Final
+
+_READING: Final = """
+    get list find search read fetch lookup look query show view describe check count calculate
+    compute think plan grep glob ls cat head open browse inspect status history validate verify
+    estimate preview translate summarize classify ask wait sleep load retrieve scan test tests lint
+"""
+_WRITING: Final = """
+    add append apply approve assign attach book buy cancel change charge checkout close commit
+    confirm create delete deploy disable drop edit enable exchange execute file grant insert issue
+    merge modify move order patch pay place post publish push put refund register release remove
+    rename replace reply reserve reset resolve restart return revoke save schedule send set ship
+    submit subscribe transfer update upload upsert write
+"""
+_MEANING: Final = dict.fromkeys(_WRITING.split(), True) | dict.fromkeys(_READING.split(), False)
+_PEOPLE: Final = frozenset(("human", "agent", "supervisor", "operator"))
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def is_write(name: str) -> bool:
+    """Whether a tool of this name changes something: the first word that says so decides.
+
+    Handing over to a person changes nothing.
+    """
+    if hands_over(name):
+        return False
+    words = words_of(name)
+    return next((_MEANING[word] for word in words if word in _MEANING), False)
+
+
+def only_reads(name: str) -> bool:
+    """Whether a name says outright that nothing is changed; one that says nothing may change."""
+    return next((not _MEANING[word] for word in words_of(name) if word in _MEANING), False)
+
+
+def hands_over(name: str) -> bool:
+    """Whether a tool of this name gives the matter to a person."""
+    words = words_of(name)
+    return "transfer" in words and any(word.rstrip("s") in _PEOPLE for word in words)
+
+
+def words_of(name: str) -> list[str]:
+    """The words in a tool's name, in small letters."""
+    return [word.lower() for word in _WORD.findall(name)]

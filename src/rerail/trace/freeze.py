@@ -1,0 +1,90 @@
+"""Freezing a run: its tape as it was left, read-only, and a sealed copy where nobody sealed it.
+
+The tape's bytes are never written. What a killed recorder left is a pair, the tape and its log:
+both are copied into the case as they are, and a sealed copy is made of them there.
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from typing import Final
+
+from rerail.errors import UserError
+from rerail.tape.reader import State, Tape
+from rerail.tape.repair import repair
+
+_BESIDE: Final = ("", "-wal", "-journal")
+
+
+class StillRunning(UserError):
+    """The run is being recorded: there is nothing to freeze yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A tape as the case keeps it.
+
+    `path` is what is read from now on: the tape, or the sealed copy of one that was lost. `files`
+    gives the SHA-256 of each file as it was found, `lost` what the repair could not save.
+    """
+
+    path: Path
+    tape_id: str
+    state: State
+    run_id: str
+    task_id: str
+    files: dict[str, str]
+    lost: tuple[str, ...] = ()
+
+
+def freeze(tape: Path, originals: Path) -> Frozen:
+    """Make a tape read-only, and keep what a killed recorder left of it in the folder `originals`.
+
+    Raises TapeUnreadable, StillRunning.
+    """
+    with Tape.open(tape) as opened:
+        state = opened.state
+        if state == "live":
+            hint = "freeze it when it has ended: a run that goes on has not failed yet"
+            raise StillRunning(f"{tape} is still being recorded", hint=hint)
+        run_id, task_id = opened.run.run_id, opened.run.task_id
+    files = list(_files(tape))
+    digests = {path.name: _digest(path) for path in files}
+    for path in files:
+        path.chmod(path.stat().st_mode & ~0o222)
+    kept, lost = (tape, ()) if state == "finished" else _sealed_copy(tape, files, originals)
+    with Tape.open(kept) as opened:
+        return Frozen(kept.absolute(), opened.id, state, run_id, task_id, digests, lost)
+
+
+def freeze_file(path: Path) -> dict[str, str]:
+    """Make a file that is no tape read-only; its SHA-256 by its name."""
+    digest = _digest(path)
+    path.chmod(path.stat().st_mode & ~0o222)
+    return {path.name: digest}
+
+
+def _sealed_copy(tape: Path, files: list[Path], originals: Path) -> tuple[Path, tuple[str, ...]]:
+    originals.parent.mkdir(mode=0o700, exist_ok=True)
+    originals.mkdir(mode=0o700)
+    for path in files:
+        copy = shutil.copyfile(path, originals / path.name)
+        copy.chmod(0o400)
+    sealed = originals / f"sealed-{tape.name}"
+    done = repair(originals / tape.name, sealed)
+    sealed.chmod(0o400)
+    return sealed, tuple(str(item) for item in done.lost)
+
+
+def _files(tape: Path) -> Iterator[Path]:
+    for suffix in _BESIDE:
+        path = Path(f"{tape}{suffix}")
+        if path.exists():
+            yield path
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

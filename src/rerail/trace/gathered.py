@@ -1,0 +1,194 @@
+"""What one pass over a case's records leaves to reason about: the few that decide, in order.
+
+Of a million records of traffic only what they count for is kept. Facts alone: what follows from
+them is worked out elsewhere.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from rerail.trace.finding import Evidence
+from rerail.trace.record import CaseSource, Record
+from rerail.trace.timeline import Competing, timeline
+
+DECIDING: Final = (
+    "run.", "task.", "observation.", "baseline.", "scratch.", "agent.", "budget.", "proposal.",
+    "check.", "verdict.", "approval.", "action.", "target.", "cleanup.", "hold.", "retry.",
+)  # fmt: skip
+_ANSWERS: Final = frozenset(("http.reply.head", "http.reply.body", "http.failed"))
+_ENDING: Final = frozenset(("http.reply.body", "http.failed", "ws.closed"))
+_KEPT_OF_EACH: Final = 20
+
+WriteOutcome = Literal["answered", "refused", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A request that may have changed something outside: no model call, and no mere reading."""
+
+    record: Record
+    outcome: WriteOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """A record that answers something that no record asked, or that was over."""
+
+    record: Record
+    why: str
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The records that decide, in the merged order, and counts of all others."""
+
+    names: tuple[str, ...] = ()
+    tapes: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+    kinds: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    deciding: list[Record] = field(default_factory=list)
+    writes: dict[WriteOutcome, list[Write]] = field(default_factory=lambda: defaultdict(list))
+    written: Counter[str] = field(default_factory=Counter)
+    uncaptured: list[Record] = field(default_factory=list)
+    loose: list[Loose] = field(default_factory=list)
+    replies: int = 0
+    competing: list[Competing] = field(default_factory=list)
+    contradictions: list[Record] = field(default_factory=list)
+    _places: dict[str, tuple[list[int], list[int]]] = field(
+        default_factory=lambda: defaultdict(lambda: ([], []))
+    )
+
+    def of(self, *kinds: str) -> list[Record]:
+        """The records of these kinds, in order."""
+        return [record for record in self.deciding if record.kind in kinds]
+
+    def first(self, kind: str) -> Record | None:
+        """The first of a kind."""
+        return next((record for record in self.deciding if record.kind == kind), None)
+
+    def last(self, kind: str) -> Record | None:
+        """The last of a kind."""
+        return next((record for record in reversed(self.deciding) if record.kind == kind), None)
+
+    def count(self, kind: str) -> int:
+        """How many records of a kind there are in all sources."""
+        return sum(kinds[kind] for kinds in self.kinds.values())
+
+    def place(self, source: str, order: int) -> tuple[int, int]:
+        """Where a record of a source stands among those that decide, for sorting."""
+        orders, places = self._places[source]
+        at = bisect_right(orders, order)
+        return (places[at - 1] if at else -1, order)
+
+    def is_whole(self) -> bool:
+        """Whether no record of any tape of the case can be missing between its start and end."""
+        return bool(self.tapes) and self.tapes <= self.whole
+
+
+def at(record: Record) -> Evidence:
+    """A record as evidence."""
+    return Evidence(record.source, record.ref, record.says)
+
+
+def gather(sources: Sequence[CaseSource]) -> Gathered:
+    """Read all records once. Raises TapeAltered where one cannot be read."""
+    found = Gathered(
+        names=tuple(source.name for source in sources),
+        tapes=frozenset(source.name for source in sources if source.recorded),
+        whole=frozenset(source.name for source in sources if source.whole),
+    )
+    traffic = _Traffic(found)
+    for line in timeline(sources, worded=False):
+        record = line.record
+        found.kinds[record.source][record.kind] += 1
+        found.competing += line.competing
+        if line.by == "contradiction":
+            found.contradictions.append(record)
+        if record.kind.startswith(DECIDING):
+            _keep(found, record)
+        elif record.kind == "capture.missing":
+            found.uncaptured.append(record)
+        elif "exchange" in record.fields:
+            traffic.take(record)
+    traffic.end()
+    return found
+
+
+def worded(found: Gathered, sources: Iterable[CaseSource]) -> Gathered:
+    """The same with words: they are made for the records that are kept alone."""
+    by_name = {source.name: source for source in sources}
+
+    def said(record: Record) -> Record:
+        return by_name[record.source].worded(record)
+
+    found.deciding = [said(record) for record in found.deciding]
+    found.uncaptured = [said(record) for record in found.uncaptured]
+    found.contradictions = [said(record) for record in found.contradictions]
+    found.loose = [Loose(said(item.record), item.why) for item in found.loose]
+    found.competing = [
+        Competing(said(item.one), said(item.other), item.tells_apart) for item in found.competing
+    ]
+    for outcome, writes in found.writes.items():
+        found.writes[outcome] = [Write(said(item.record), outcome) for item in writes]
+    return found
+
+
+def _keep(found: Gathered, record: Record) -> None:
+    orders, places = found._places[record.source]
+    orders.append(record.order)
+    places.append(len(found.deciding))
+    found.deciding.append(record)
+
+
+class _Traffic:
+    """Requests and what answers them, as they go by; of those that are over only the number."""
+
+    def __init__(self, found: Gathered) -> None:
+        self._found = found
+        self._open: dict[tuple[str, int], Record | None] = {}
+        self._asked: defaultdict[str, set[int]] = defaultdict(set)
+
+    def take(self, record: Record) -> None:
+        number = int(record.fields["exchange"])
+        exchange = (record.source, number)
+        if record.kind == "http.request":
+            if number in self._asked[record.source]:
+                self._loose(record, "another request has that number")
+            self._asked[record.source].add(number)
+            self._open[exchange] = record if record.fields.get("writes") else None
+        elif number not in self._asked[record.source]:
+            self._loose(record, "no request of that number is on record before it")
+        elif exchange in self._open:
+            self._answer(exchange, record)
+        elif record.kind in _ANSWERS:
+            self._loose(record, "its exchange was over")
+
+    def end(self) -> None:
+        for asked in self._open.values():
+            if asked is not None:
+                self._write(asked, "unknown")
+
+    def _answer(self, exchange: tuple[str, int], record: Record) -> None:
+        self._found.replies += record.kind in _ANSWERS
+        asked = self._open[exchange]
+        if record.kind == "http.reply.head" and asked is not None:
+            status = str(record.fields.get("status", ""))
+            if not status.startswith("1"):
+                self._write(asked, "answered" if status.startswith(("2", "3")) else "refused")
+                self._open[exchange] = None
+        if record.kind in _ENDING:
+            if asked is not None and record.kind == "http.failed":
+                self._write(asked, "unknown")
+            del self._open[exchange]
+
+    def _write(self, asked: Record, outcome: WriteOutcome) -> None:
+        self._found.written[outcome] += 1
+        if len(self._found.writes[outcome]) < _KEPT_OF_EACH:
+            self._found.writes[outcome].append(Write(asked, outcome))
+
+    def _loose(self, record: Record, why: str) -> None:
+        if len(self._found.loose) < _KEPT_OF_EACH:
+            self._found.loose.append(Loose(record, why))

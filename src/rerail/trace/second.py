@@ -1,0 +1,167 @@
+"""The first divergence a second time, by another way: from the stored bytes of the tapes alone.
+
+Shares nothing with `links` and `assumptions`: a table of fields that must agree, looked at event by
+event. Where both ways come to the same record, it is not one program's mistake alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from rerail.trace.finding import Category
+
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """What the second way found: which event contradicts what was stated, and in which category."""
+
+    order: int
+    category: Category
+
+
+_PAIRS: Final[Mapping[str, tuple[tuple[str, str, Category], ...]]] = {
+    "observation.read": (
+        ("version", "wanted_version", "task"),
+        ("digest of content", "wanted_digest", "task"),
+    ),
+    "baseline.loaded": (
+        ("version", "wanted_version", "check"),
+        ("digest", "wanted_digest", "check"),
+    ),
+    "check.started": (("read_ref", "proposal_ref", "check"),),
+}
+_FLAGS: Final[Mapping[str, tuple[tuple[str, object, Category], ...]]] = {
+    "budget.changed": (("spent", True, "runtime"),),
+    "check.ended": (("timed_out", True, "check"),),
+    "action.result": (("outcome", "rejected", "target"), ("outcome", "unknown", "runtime")),
+    "action.reconciled": (("state", "partly applied", "target"),),
+}
+_WORDS: Final[Mapping[str, tuple[str, Category]]] = {
+    "observation.read": ("problem", "runtime"),
+    "baseline.loaded": ("problem", "check"),
+    "check.ended": ("problem", "check"),
+    "approval.unusable": ("why", "boundary"),
+}
+
+
+def second_derivation(
+    stored: Iterable[tuple[int, bytes]], read: Callable[[bytes], bytes]
+) -> Second | None:
+    """The first contradiction on one tape, given its events as they are stored; None for none.
+
+    `read` gives a content by its digest.
+    """
+    state = _State(read)
+    for order, data in stored:
+        fields = msgspec.msgpack.decode(data)
+        kind = fields.get("kind", "")
+        if kind.partition(".")[0] not in _PLANES:
+            continue
+        state.take(order, kind, fields)
+    found = [*state.found, *state.of_cases()]
+    return min(found, key=lambda one: one.order, default=None)
+
+
+_PLANES: Final = frozenset((
+    "task", "observation", "baseline", "scratch", "budget", "proposal", "check", "verdict",
+    "approval", "action", "cleanup",
+))  # fmt: skip
+
+
+class _State:
+    """What was stated so far, and what contradicted it."""
+
+    def __init__(self, read: Callable[[bytes], bytes]) -> None:
+        self._read = read
+        self._contract = ""
+        self.found: list[Second] = []
+        self._approved: dict[str, Fields] = {}
+        self._used: dict[str, str] = {}
+        self._folder = ""
+        self._inputs: set[str] = set()
+        self._proposed = 0
+        self._failed: list[Fields] = []
+        self._by_number: dict[str, Callable[[int, Fields], Iterator[Category]]] = {
+            "approval.decided": self._decided,
+            "action.attempted": self._attempted,
+            "scratch.made": self._scratch,
+            "cleanup.done": self._cleanup,
+            "verdict.emitted": self._verdict,
+        }
+
+    def take(self, order: int, kind: str, fields: Fields) -> None:
+        for one, other, category in _PAIRS.get(kind, ()):
+            got, wanted = _value(fields, one), _value(fields, other)
+            if got and wanted and got != wanted:
+                self.found.append(Second(order, category))
+        for name, value, category in _FLAGS.get(kind, ()):
+            if fields.get(name) == value:
+                self.found.append(Second(order, category))
+        name, category = _WORDS.get(kind, ("", "check"))
+        if name and fields.get(name):
+            self.found.append(Second(order, category))
+        if kind == "observation.read" and not fields.get("problem"):
+            self._inputs.add(fields.get("name", ""))
+        if kind == "task.accepted":
+            self._contract = self._read(fields["contract"]["digest"]).decode("utf-8", "replace")
+        if kind == "proposal.made":
+            self._proposed = order
+        if kind == "check.result" and fields.get("outcome") == "failed":
+            self._failed.append(fields)
+        for category in self._by_number.get(kind, _nothing)(order, fields):
+            self.found.append(Second(order, category))
+
+    def of_cases(self) -> Iterator[Second]:
+        """A failed case whose rule was an input of the agent's is the proposal's contradiction."""
+        if any(one.category == "check" for one in self.found):
+            return
+        if self._proposed and any(map(self._was_given, self._failed)):
+            yield Second(self._proposed, "agent")
+
+    def _was_given(self, case: Fields) -> bool:
+        rule = case.get("tests", "")
+        return bool(rule) and (rule in self._inputs or rule in self._contract)
+
+    def _decided(self, order: int, fields: Fields) -> Iterator[Category]:
+        if fields.get("decision") == "granted":
+            self._approved[fields.get("approval_id", "")] = fields
+        yield from ()
+
+    def _attempted(self, order: int, fields: Fields) -> Iterator[Category]:
+        approval = fields.get("approval_id", "")
+        granted = self._approved.get(approval)
+        if granted is not None:
+            same = all(granted.get(name) == fields.get(name) for name in ("proposal_ref", "target"))
+            if not same or 0 < granted.get("expires", 0) <= fields.get("wall", 0):
+                yield "boundary"
+        elif not approval:
+            yield "boundary"
+        attempt = fields.get("attempt_id", "")
+        if self._used.setdefault(approval, attempt) != attempt:
+            yield "boundary"
+
+    def _scratch(self, order: int, fields: Fields) -> Iterator[Category]:
+        self._folder = fields.get("folder", "")
+        yield from ()
+
+    def _cleanup(self, order: int, fields: Fields) -> Iterator[Category]:
+        if self._folder and fields.get("folder") != self._folder:
+            yield "runtime"
+
+    def _verdict(self, order: int, fields: Fields) -> Iterator[Category]:
+        if fields.get("verdict") == "PASS" and self._failed:
+            yield "check"
+
+
+def _nothing(order: int, fields: Fields) -> Iterator[Category]:
+    yield from ()
+
+
+def _value(fields: Fields, name: str) -> object:
+    if name == "digest of content":
+        return (fields.get("content") or {}).get("digest")
+    return fields.get(name)

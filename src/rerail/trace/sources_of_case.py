@@ -1,0 +1,93 @@
+"""The sources that a case names: what was written down of each, and how they are opened again.
+
+How a file is read is given: a tape by this room's own reader, anything else by a reader of formats.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from rerail.trace.case import Case, NoCase
+from rerail.trace.record import CaseSource
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEntry:
+    """One source as the case's records name it.
+
+    `path` is absolute, `beside` relative to the case's folder, so that both may move together.
+    `kind` is `tape`, or the format of an imported file. `tape_id` is what a tape was when it was
+    taken in, `files` the SHA-256 of each of its files.
+    """
+
+    name: str
+    path: str
+    beside: str
+    kind: str
+    tape_id: str = ""
+    state: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    lost: Sequence[str] = ()
+    mapping: str = ""
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Self:
+        """From a case's record."""
+        return cls(**document)
+
+    def values(self) -> dict[str, Any]:
+        """For a case's record."""
+        return asdict(self)
+
+    def found_at(self, folder: Path) -> Path:
+        """Where the file is now. Raises NoCase where it is in neither place."""
+        for path in (folder / self.beside, Path(self.path)):
+            if self.beside and path.is_file():
+                return path
+        hint = "bring it back: a failed run stays available after the repair"
+        raise NoCase(f"source {self.name} of the case is not there: {self.path}", hint=hint)
+
+
+Opener = Callable[[SourceEntry, Path], CaseSource]
+
+
+def entries_of(case: Case) -> list[SourceEntry]:
+    """The sources of a case, as its newest record of them has them."""
+    for entry in reversed(case.entries()):
+        if entry.kind in ("collected", "opened"):
+            return [SourceEntry.read(document) for document in entry.body["sources"]]
+    hint = "begin one with `rerail trace open TAPE --question …`"
+    raise NoCase(f"{case.folder} names no source", hint=hint)
+
+
+@contextmanager
+def opened_sources(case: Case, opener: Opener) -> Iterator[list[CaseSource]]:
+    """All sources of a case, closed at the end of the block."""
+    with opened_entries(entries_of(case), case.folder, opener) as sources:
+        yield sources
+
+
+@contextmanager
+def opened_entries(
+    entries: Sequence[SourceEntry], folder: Path, opener: Opener
+) -> Iterator[list[CaseSource]]:
+    """The sources of these entries, closed at the end of the block."""
+    with ExitStack() as stack:
+        sources = []
+        for entry in entries:
+            source = opener(entry, entry.found_at(folder))
+            stack.callback(getattr(source, "close", _nothing))
+            sources.append(source)
+        yield sources
+
+
+def _nothing() -> None:
+    return
+
+
+def next_name(entries: Sequence[SourceEntry]) -> str:
+    """`A`, `B` … `Z`, then `S27`."""
+    number = len(entries)
+    return chr(ord("A") + number) if number < 26 else f"S{number + 1}"

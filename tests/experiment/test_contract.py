@@ -1,0 +1,106 @@
+"""An experiment is read strictly, and what is wrong with one is said before anything runs."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from rerail.errors import UsageProblem
+from rerail.experiment.contract import ARMS, Contract, load, schema
+
+PUBLISHED = Path(__file__).parents[2] / "spec" / "experiment.schema.json"
+WHOLE = """\
+name: sums
+model:
+  url: http://127.0.0.1:8080/v1
+  name: small
+  sampling: {temperature: 1.0, max_tokens: 60}
+tasks: [sums/*]
+"""
+
+
+def written(folder: Path, text: str, name: str = "exp.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+def refused(folder: Path, text: str, name: str = "exp.yaml") -> str:
+    with pytest.raises(UsageProblem) as caught:
+        load(written(folder, text, name))
+    assert caught.value.hint
+    return caught.value.what
+
+
+def test_a_short_one_is_filled_up(tmp_path: Path) -> None:
+    contract = load(written(tmp_path, WHOLE))
+    assert contract.all_seeds == [0, 1, 2, 3]
+    assert contract.arms == ARMS
+    assert (contract.turns, contract.further, contract.failures) == (5, 5, 20)
+    assert contract.model.sampling == {"temperature": 1.0, "max_tokens": 60}
+
+
+def test_json_says_the_same_and_needs_no_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract = load(written(tmp_path, WHOLE))
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    document = {
+        "name": "sums",
+        "model": {
+            "url": "http://127.0.0.1:8080/v1",
+            "name": "small",
+            "sampling": {"temperature": 1.0, "max_tokens": 60},
+        },
+        "tasks": ["sums/*"],
+    }
+    assert load(written(tmp_path, json.dumps(document), "exp.json")) == contract
+    assert "PyYAML" in refused(tmp_path, WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (WHOLE + "seads: 3\n", "seads"),
+        (WHOLE + "turns: 0\n", "$.turns"),
+        (WHOLE + "arms: [rewind, again]\n", "again"),
+        (WHOLE + "arms: [rewind, rewind]\n", "`arms` names one twice"),
+        (WHOLE + "seeds: []\n", "`seeds`"),
+        (WHOLE + "turns: five\n", "$.turns"),
+        (WHOLE.replace("tasks: [sums/*]", "tasks: []"), "$.tasks"),
+        (WHOLE.replace("  name: small\n", ""), "`model` needs `url` and `name`"),
+        ("name: [\n", "line 2"),
+        ("", "object"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refused(tmp_path, text)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="cannot read"):
+        load(tmp_path / "none.yaml")
+
+
+def test_rerail_may_serve_the_model_itself(tmp_path: Path) -> None:
+    text = "name: x\nmodel: {serve: simulated}\ntasks: [sums/1]\n"
+    assert load(written(tmp_path, text)).model.serve == "simulated"
+
+
+def test_the_published_schema_is_that_of_the_contract() -> None:
+    published = json.loads(PUBLISHED.read_text("utf-8"))
+    assert published == json.loads(json.dumps(schema())), (
+        f"it changed: write rerail.experiment.contract.schema() to {PUBLISHED.name}"
+    )
+    jsonschema.Draft202012Validator.check_schema(published)
+
+
+def test_every_field_is_in_the_reference() -> None:
+    page = (PUBLISHED.parents[1] / "docs" / "reference" / "experiment.md").read_text("utf-8")
+    fields: dict[str, Any] = schema()["$defs"]
+    for name in (*fields["Contract"]["properties"], *fields["Model"]["properties"]):
+        assert f"`{name}`" in page, name
+    assert Contract.__name__ in fields

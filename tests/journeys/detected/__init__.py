@@ -1,0 +1,1 @@
+"""Faults really run, recorded, and looked at by the detectors."""
