@@ -64,9 +64,9 @@ class Mapped:
             hint = "see the how-to on importing for an example"
             raise MappingRefused(f"cannot read mapping {path}: {error}", hint=hint) from error
         ids, message = found.pop("ids", {}), found.pop("message", {})
-        _check(path, found, _FIELDS)
-        _check(path, ids, None)
-        _check(path, message, _MESSAGE)
+        _check(path, "", found, _FIELDS)
+        _check(path, "ids", ids, None)
+        _check(path, "message", message, _MESSAGE)
         return cls(found, ids, message)
 
     @property
@@ -93,11 +93,13 @@ class Mapped:
         return {name: str(value) for name, value in found.items() if value not in (None, "")}
 
 
-def _check(path: Path, found: Any, known: tuple[str, ...] | None) -> None:
-    for name, value in found.items() if isinstance(found, dict) else [("ids", found)]:
-        if not isinstance(value, str) or (known is not None and name not in known):
-            hint = f"it may have {', '.join(known)}" if known else 'write name = "path"'
-            raise MappingRefused(f"mapping {path}: `{name}` is no such field", hint=hint)
+def _check(path: Path, name: str, found: Any, known: tuple[str, ...] | None) -> None:
+    """Each field names a path in a record, and is one that there is."""
+    fields = found if isinstance(found, dict) else {name: None}
+    for field_name, value in fields.items():
+        if not isinstance(value, str) or (known is not None and field_name not in known):
+            hint = f"it may have {', '.join(known)}" if known else 'a line of it is run = "path"'
+            raise MappingRefused(f"mapping {path}: `{field_name}` is no such field", hint=hint)
 
 
 def read_mapped(file: Foreign, mapping: Mapped) -> list[Story]:
