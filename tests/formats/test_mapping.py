@@ -2,29 +2,28 @@ from pathlib import Path
 
 import pytest
 
-from rerail.formats.mapping import Mapped, MappingRefused
 from rerail.formats.reading import read
 from rerail.llm.view import Text, ToolCall, ToolCallResponse
+from rerail.trace.log_source import BadMapping
 from tests.formats.files import lines
 
 MAPPING = """
-name = "app-log"
-time = "ts"
-[ids]
-run = "run.id"
-[message]
-role = "who"
-text = "words"
-tool = "tool.name"
-call = "tool.id"
-arguments = "tool.args"
-result = "tool.result"
-error = "tool.failed"
+kind: {field: event}
+time: {field: ts, unit: s}
+ids: {run: run.id}
+message:
+  role: who
+  text: words
+  tool: tool.name
+  call: tool.id
+  arguments: tool.args
+  result: tool.result
+  error: tool.failed
 """
 
 
 def mapping(tmp_path: Path, text: str = MAPPING) -> Path:
-    path = tmp_path / "m.toml"
+    path = tmp_path / "m.yaml"
     path.write_text(text)
     return path
 
@@ -33,7 +32,7 @@ def test_lines_of_ones_own_become_a_conversation(tmp_path: Path) -> None:
     path = lines(
         tmp_path / "app.jsonl",
         {"ts": 1700000000, "who": "human", "words": "Go.", "run": {"id": 7}},
-        {"ts": 1700000001000, "event": "started"},
+        {"ts": 1700000001, "event": "started"},
         {"tool": {"name": "find", "id": "k", "args": '{"a": 1}'}},
         {"tool": {"id": "k", "result": {"found": 2}, "failed": True}},
     )
@@ -46,22 +45,17 @@ def test_lines_of_ones_own_become_a_conversation(tmp_path: Path) -> None:
     assert story.ids == {"run": "7"}
 
 
-def test_a_name_with_a_dot_in_it_is_found_whole() -> None:
-    mapped = Mapped({"kind": "a.b"})
-    assert mapped.field({"a.b": 1, "a": {"b": 2}}, "kind") == 1
-    assert mapped.field({"a": {"b": 2}}, "kind") == 2
-    assert mapped.field({"a": 3}, "kind") is None
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("time = ", "cannot read mapping"),
-        ("tmie = 'ts'", "`tmie` is no such field"),
-        ("[message]\ntext = 3", "`text` is no such field"),
-        ("ids = 'x'", "`ids` is no such field"),
+        ("time: ", "cannot read the mapping"),
+        ("kind: {field: a}\ntmie: b", "cannot read the mapping"),
+        ("kind: {field: a}\nmessage: {text: 3}", "cannot read the mapping"),
+        ("kind: {field: a}\nids: {runn: b}", "no such identifier"),
+        ("kind: {field: a}", "does not say which fields are conversation"),
     ],
 )
 def test_a_mapping_that_is_wrong_is_refused(tmp_path: Path, text: str, what: str) -> None:
-    with pytest.raises(MappingRefused, match=what):
-        Mapped.open(mapping(tmp_path, text))
+    path = lines(tmp_path / "app.jsonl", {"a": 1}, {"a": 2})
+    with pytest.raises(BadMapping, match=what):
+        read(path, mapping=mapping(tmp_path, text))
