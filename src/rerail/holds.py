@@ -258,9 +258,11 @@ class Holds:
             return "other proposal"
         if found.target != target:
             return "other target"
-        if found.state != "granted":
+        if found.state not in ("granted", "waiting"):
             return "not granted"
-        return "expired" if found.expires <= now else None
+        if found.expires <= now:
+            return "expired"
+        return None if found.state == "granted" else "not granted"
 
     # Attempts.
 

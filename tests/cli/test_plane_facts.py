@@ -149,3 +149,16 @@ def test_the_proposal_of_a_lost_tape_is_saved(
     left = tape.leave(tmp_path / "left.tape")
     assert rerail("verify", left, "--repair", tmp_path / "saved.tape").status == 0
     assert rerail("verify", tmp_path / "saved.tape").status == 0
+
+
+def test_the_page_of_a_tape_says_how_the_task_went(make_tape: MakeTape, rerail: Rerail) -> None:
+    tape = make_tape()
+    contract = tape.body(0, "agent", [b"task: T-1\n"])
+    tape.event(planes.TaskAccepted, task_id="T-1", version="8", contract=contract)
+    tape.event(planes.VerdictEmitted, verdict="STOP", rule="case failed", proposal_ref=REF)
+    tape.event(planes.TaskEnded, state="stopped")
+    tape.end()
+    lines = rerail("show", tape.path).lines
+    assert "contract\ttask T-1 version 8 (e2)" in lines
+    assert "verdict\tSTOP by case failed (e3)" in lines
+    assert "outcome\tstopped (e4)" in lines

@@ -462,3 +462,69 @@ def test_a_person_records_and_rewinds_a_held_task_with_a_reason(lab: Lab) -> Non
     assert met.why == "another hint"
     free = lab.rerail("record", "-o", "other.tape", "--task", "T-2", "--no-workspace", "--", "true")
     assert free.returncode == 0
+
+
+# A runner in trouble.
+
+
+def test_a_runner_that_is_asked_to_end_puts_down_what_is_under_way(lab: Lab) -> None:
+    lab.policy("retry.json")
+    lab.target("apply", "accepts, then hangs", time="30s")
+    process, tape = lab.start("--no-wait")
+    lab.wait_for((lab.live / "ready").exists, "nothing is applied")
+    process.terminate()
+    assert process.wait(60) == 143
+    [result] = events(tape, planes.ActionResult)
+    assert result.outcome == "unknown"
+    assert "interrupted" in result.reason
+    assert events(tape, planes.TaskEnded)[0].state == "unresolved"
+    assert lab.run().status == 2
+
+
+def test_what_a_killed_runner_left_is_removed_by_the_next(lab: Lab) -> None:
+    made = FAULTS["the worker is killed while it is checked"].make(lab)
+    [scratch] = events(made.tape, planes.ScratchMade)
+    runs = lab.home / "state" / "rerail" / "runs"
+    assert Path(scratch.folder).exists()
+    assert len(list(runs.iterdir())) == 1
+    lab.checker()
+    lab.run()
+    assert not Path(scratch.folder).exists()
+    assert list(runs.iterdir()) == []
+
+
+def test_a_full_disk_applies_nothing(lab: Lab, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a small file system")
+    small = lab.folder / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no file system may be mounted here")
+    try:
+        lab.policy("*")
+        lab.agent("fills")
+        ran = lab.run(tape="small/run.tape")
+        assert ran.status == 125, ran.said
+        assert "the disk is full" in ran.said
+        assert kinds(ran.tape)[0] == "task.accepted"
+        assert not events(ran.tape, planes.ActionAttempted)
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+    assert lab.applied() == []
+    assert lab.holds().every() == []
+
+
+def test_a_contract_that_cannot_be_read_starts_nothing(lab: Lab) -> None:
+    lab.contract["chekcer"] = {}
+    ran = lab.run()
+    assert ran.status == 2
+    assert "no such key: `chekcer`" in ran.said
+    assert not ran.tape.exists()
+
+
+def test_a_credential_that_is_not_there_is_said_first(lab: Lab) -> None:
+    ran = lab.run(LAB_TOKEN="")
+    assert ran.status == 2
+    assert "`LAB_TOKEN`, which opens the target, is not set" in ran.said
+    assert not ran.tape.exists()

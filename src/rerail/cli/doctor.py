@@ -59,6 +59,7 @@ def _checks(environ: Mapping[str, str]) -> Iterator[Check]:
     yield _tried("certificate authority", _authority, environ)
     yield _tried("trust towards origins", _trust, environ)
     yield from _sandbox()
+    yield _plane()
     yield _lookout(environ)
     yield _probes()
     for name, how in CLIENTS.items():
@@ -107,6 +108,18 @@ def _sandbox() -> Iterator[Check]:
     for gap in held.missing:
         detail = f"{gap.why}; lets through {gap.layer.stops}"
         yield Check(f"  {gap.layer.name}", "limited", detail, gap.layer.mend)
+
+
+def _plane() -> Check:
+    """Whether `rerail run` can keep an agent from a target's credential here."""
+    from rerail.sandbox.plane import NEEDED, Plane
+
+    held = Plane(writable=[Path(tempfile.gettempdir())], hidden=[]).containment
+    gaps = [gap for gap in held.missing if gap.layer in NEEDED]
+    if not gaps:
+        return Check("tasks in two planes", "ok", "an agent is kept from what is not its own")
+    detail = f"a contract with a target is refused: {gaps[0].layer.name}: {gaps[0].why}"
+    return Check("tasks in two planes", "limited", detail, gaps[0].layer.mend)
 
 
 def _lookout(environ: Mapping[str, str]) -> Check:

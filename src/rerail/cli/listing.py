@@ -17,6 +17,7 @@ from rerail.cli.facts import (
     words,
 )
 from rerail.cli.outline import Outline
+from rerail.cli.plane_facts import plane_lines
 from rerail.cli.rows import Row, row_values, rows, step_text
 from rerail.cli.scripted import pause_values, print_pauses, script_lines, script_of
 from rerail.cli.texts import (
@@ -110,6 +111,7 @@ def _summary(path: str, outline: Outline) -> Iterator[tuple[str, str]]:
         yield from script_lines(script)
     else:
         yield "command", shlex.join(run.argv)
+    yield from plane_lines(outline.planes)
     yield "folder", run.cwd
     yield "started", utc(run.wall)
     yield "duration", _span(outline.last_at - run.at)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rerail.cli.children import Child
+from rerail.cli.plane_facts import SUMMED_UP
 from rerail.errors import NotOnTape, RerailError, TapeAltered
 from rerail.llm.numbered import ModelCalls, model_calls
 from rerail.llm.steps import Attempt, TurnAt
@@ -73,6 +74,7 @@ class Outline:
     snapshots: list[WorkspaceSnapshot] = field(default_factory=list)
     unfinished: list[UnfinishedBody] = field(default_factory=list)
     script: list[Event] = field(default_factory=list)
+    planes: list[Event] = field(default_factory=list)
     drawn: int = 0
     damage: list[RerailError] = field(default_factory=list)
 
@@ -185,6 +187,8 @@ def _take(outline: Outline, event: Event) -> None:
             outline.script.append(event)
         case ScriptAnswered() | ScriptParked() | ScriptResumed() | ScriptEnded():
             outline.script.append(event)
+        case event if isinstance(event, SUMMED_UP):
+            outline.planes.append(event)
         case ProbeLog():
             outline.drawn += event.drawn
         case CaptureMissing():

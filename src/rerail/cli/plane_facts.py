@@ -1,13 +1,33 @@
 """The events of a run in two planes, in words: one line an event. Reads no evidence."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 from rerail.cli.texts import quantity, size_text
 from rerail.tape import plane_records as planes
 from rerail.tape.event import Body, Event
 from rerail.tape.proposals import decode_proposal
+
+_LABELS: Final[Mapping[type[Event], str]] = {
+    planes.TaskAccepted: "contract",
+    planes.TaskFollows: "follows",
+    planes.ProposalMade: "proposal",
+    planes.VerdictEmitted: "verdict",
+    planes.ApprovalDecided: "approval",
+    planes.ActionResult: "action",
+    planes.ActionReconciled: "reconciled",
+    planes.TaskEnded: "outcome",
+}
+SUMMED_UP: Final = tuple(_LABELS)
+"""The kinds that stand at the top of a tape's page."""
+
+
+def plane_lines(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
+    """Those lines, each with the number of its event."""
+    for event in events:
+        yield _LABELS[type(event)], f"{plane_words(event)} (e{event.seq})"
 
 
 def plane_words(event: Event) -> str:

@@ -3,10 +3,12 @@
 import json
 import os
 import select
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,18 +33,19 @@ class Terminal:
     def asked(self, approval: "Approval") -> None:
         """Show what is asked."""
         from rerail.cli.plane_facts import moment, short
+        from rerail.task.approval import may_decide
 
         what = approval.summary or short(bytes.fromhex(approval.proposal))
         say_aside(
             f"rerail: {approval.id} waits until {moment(approval.expires)}: {what} "
             f"on {approval.target}; `rerail approve {approval.id}` grants it"
         )
-        if self._typed:
+        if self._typed and may_decide(approval):
             click.echo(f"apply it to {approval.target}? [y/N] ", err=True, nl=False)
 
-    def word(self, seconds: float) -> bool | None:
+    def word(self, seconds: float, *, heard: bool) -> bool | None:
         """Wait so long for an answer; the end of the input is a no."""
-        streams = [sys.stdin] if self._typed else []
+        streams = [sys.stdin] if self._typed and heard else []
         if not select.select(streams, [], [], seconds)[0]:
             return None
         return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -102,6 +105,7 @@ def run(
     """Run the agent of a contract, check what it proposes, ask, apply it once, read the target."""
     from rerail.task.runner import RunSettings, run_task
 
+    signal.signal(signal.SIGTERM, _terminated)
     environment = dict(os.environ)
     person = None if no_wait else Terminal()
     output = tape or unnamed_tape()
@@ -124,6 +128,11 @@ def run(
             done = run_task(settings)
     _report(done, as_json)
     return done.status
+
+
+def _terminated(number: int, _: FrameType | None) -> None:
+    """Asked to end: what is under way is put down before it ends."""
+    raise SystemExit(128 + number)
 
 
 def _follow(

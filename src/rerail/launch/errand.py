@@ -1,7 +1,8 @@
 """An errand: a command run within a time limit, in a sandbox or not, both its streams kept.
 
 It has a session of its own, and no terminal: at the time limit all of the session's first group is
-ended. Knows no tape. Whether what was begun has had an effect, nobody can tell from here.
+ended. One at a time, where `aside` is for many. Knows no tape. Whether what was begun has had an
+effect, nobody can tell from here.
 """
 
 import os

@@ -46,8 +46,8 @@ class Person(Protocol):
     def asked(self, approval: Approval) -> None:
         """Show what is asked, and how else it can be decided."""
 
-    def word(self, seconds: float) -> bool | None:
-        """Wait so long for a word: yes, no, or none."""
+    def word(self, seconds: float, *, heard: bool) -> bool | None:
+        """Wait so long for a word: yes, no, or none; not `heard`: of who may not decide."""
 
 
 def user_name() -> str:
@@ -56,6 +56,11 @@ def user_name() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return str(os.geteuid())
+
+
+def may_decide(approval: Approval) -> bool:
+    """Whether the user who runs this process may."""
+    return not approval.deciders or user_name() in approval.deciders
 
 
 def ask(account: Account, holds: Holds, question: Question, person: Person | None) -> Approval:
@@ -109,7 +114,7 @@ def note_unusable(
 def decide(holds: Holds, approval: Approval, *, grant: bool, how: str, reason: str) -> None:
     """Decide as the user who runs this process. Raises UsageProblem where that is not possible."""
     who = user_name()
-    if approval.deciders and who not in approval.deciders:
+    if not may_decide(approval):
         raise UsageProblem(
             f"{who} may not decide on {approval.id}",
             hint=f"the contract names {', '.join(approval.deciders)}",
@@ -176,7 +181,7 @@ def _wait(holds: Holds, approval: Approval, person: Person) -> None:
         if found is None or found.state != "waiting":
             return
         left = (approval.expires - wall_ns()) / 1e9
-        word = person.word(min(LOOKED_FOR_SECONDS, max(left, 0)))
+        word = person.word(min(LOOKED_FOR_SECONDS, max(left, 0)), heard=may_decide(approval))
         if word is not None:
             decide(holds, approval, grant=word, how="terminal", reason="")
             return

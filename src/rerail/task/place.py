@@ -1,12 +1,15 @@
 """The folders of one run: the agent's own, and those that only the verdict plane sees.
 
 The agent's are among temporary files. The verdict plane's are in rerail's state folder, which no
-agent can read: what a proposal is checked in was never within its reach.
+agent can read: what a proposal is checked in was never within its reach. What a killed runner left
+is removed by the next one: nobody holds its lock.
 """
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,16 +18,23 @@ from rerail.holds import state_folder
 from rerail.workspace.restore import remove_folder
 
 _OURS: Final = "rerail-task-"
+_LOCK: Final = "agent"
+"""The file that is locked, and names the agent's folder."""
 
 
 class Place:
     """Folders by name, made when first asked for, all gone at the end."""
 
     def __init__(self, environment: Mapping[str, str], run_id: str) -> None:
-        self._state = state_folder(environment) / "runs" / run_id
+        runs = state_folder(environment) / "runs"
+        _remove_what_was_left(runs)
+        self._state = runs / run_id
         try:
             self._state.mkdir(mode=0o700, parents=True)
             self.agent = Path(tempfile.mkdtemp(prefix=_OURS))
+            self._lock = os.open(self._state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            os.write(self._lock, os.fsencode(self.agent))
         except OSError as error:
             raise UsageProblem(
                 f"no folder for the run can be made: {error.strerror}: {error.filename}",
@@ -32,7 +42,7 @@ class Place:
             ) from error
 
     def agents(self, name: str) -> Path:
-        """A folder of the agent's plane: `workspace`, `home`, `tmp`, `inputs`."""
+        """A folder of the agent's plane: `workspace`, `home`, `tmp`."""
         return _made(self.agent / name)
 
     def own(self, name: str) -> Path:
@@ -41,6 +51,9 @@ class Place:
 
     def remove(self, *, keep_workspace: bool) -> None:
         """Take everything away, but for a workspace that is to stay. Raises OSError."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
         remove_folder(self._state)
         if not keep_workspace:
             remove_folder(self.agent)
@@ -53,3 +66,23 @@ class Place:
 def _made(folder: Path) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
+
+
+def _remove_what_was_left(runs: Path) -> None:
+    with suppress(OSError):
+        for entry in os.scandir(runs):
+            with suppress(OSError):
+                _remove_if_left(Path(entry.path))
+
+
+def _remove_if_left(state: Path) -> None:
+    lock = os.open(state / _LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        agent = Path(os.fsdecode(os.read(lock, 4096)))
+        if agent.name.startswith(_OURS):
+            with suppress(OSError):
+                remove_folder(agent)
+        remove_folder(state)
+    finally:
+        os.close(lock)

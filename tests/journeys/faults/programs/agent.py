@@ -20,6 +20,8 @@ def main() -> int:
     for _ in range(int(sys.argv[2]) if HOW == "turns" else 1):
         answer = ask()
     Path("retry.json").write_text(answer)
+    if HOW == "fills":
+        Path("large").write_bytes(os.urandom(3 << 20))
     print("wrote", flush=True)
     if HOW == "sleep":
         time.sleep(60)
