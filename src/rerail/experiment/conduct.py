@@ -186,7 +186,8 @@ def _against_ledger(entry: Entry, run: Run, plan: Plan) -> Iterator[str]:
     if run.tape_id != entry.tape_id:
         yield f"{entry.tape}: {entry.tape_id} in the ledger, {run.tape_id} by its bytes"
     if run.key != entry.key:
-        yield f"{entry.tape}: {entry.key.name} in the ledger, {run.key.name} on the tape"
+        named = entry.key.name if entry.key else "no run"
+        yield f"{entry.tape}: {named} in the ledger, {run.key.name} on the tape"
     if run.plan != plan.digest:
         yield f"{entry.tape}: of plan {run.plan}, not {plan.digest}"
 

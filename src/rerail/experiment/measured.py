@@ -76,10 +76,12 @@ class Run(Struct, frozen=True, kw_only=True):
 def point(run: Run, rule: str) -> State:
     """The state that a rule goes back to: one at which the agent waited for its model.
 
-    A check that has not run says nothing about errors: a run without one goes back to its start.
+    A check that has not run says nothing about errors, and where one found none the run failed all
+    the same: by a broken rule, or by what only the judge tests. Neither is a step that was close.
+    A run without any other goes back to its start.
     """
     waiting = [state for state in run.states if state.turn is not None]
-    known = [state for state in waiting if state.errors is not None]
+    known = [state for state in waiting if state.errors]
     if rule == "last":
         return waiting[-1]
     if not known:

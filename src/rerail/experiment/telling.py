@@ -141,7 +141,7 @@ def _promises(receipt: Receipt, contract: Contract) -> Iterator[tuple[str, str]]
     yield "sampling", ", ".join(f"{k}: {v}" for k, v in model.sampling.items()) or "as served"
     yield "turns", f"{contract.turns} of a first run, {contract.further} more in every arm"
     yield "seeds", ", ".join(map(str, contract.all_seeds))
-    yield "step gone back to", contract.point
+    yield "step gone back to", f"{contract.point}: {receipt.plan.point_rule}"
     yield "hint", contract.hint
     yield "stop rule", receipt.plan.stop_rule
     yield "broken runs", receipt.plan.broken_rule
