@@ -11,10 +11,11 @@ from typing import Any, Final, Literal, Self, TypedDict, Unpack
 
 from rerail.errors import TapeBusy, TapeEnded
 from rerail.script.engine import Session, engine_name
+from rerail.script.history import HistoryDigest
 from rerail.script.keeping import Keeping, own_key
 from rerail.script.limits import Limits
 from rerail.script.pause import Pause
-from rerail.script.proof import check_answer, check_pause, check_seals, script_key
+from rerail.script.proof import Signer, check_seals, script_key
 from rerail.script.recorded import Recorded, pause_of, read_script
 from rerail.script.replay import expect, replay
 from rerail.script.run import Run
@@ -154,7 +155,8 @@ class Saved:
             self._tape.close()
             raise
         self._trust = trust
-        self._key = script_key(own_key())
+        code, run_id = self.recorded.started.code.digest, self.recorded.run.run_id
+        self._signer = Signer(script_key(own_key()), run_id, code)
 
     @property
     def pauses(self) -> list[Pause]:
@@ -264,12 +266,12 @@ class Saved:
             stay_open=stay_open,
         )
         if last is None:
-            told = recorded.told
             inputs = recorded.inputs
-            run.begin(lambda session: replay(session, inputs, told))
+            run.begin(lambda session: session.start(inputs))
         else:
             after = recorded.told[recorded.told_by[last.number] :]
-            run.take_up(recorded.pauses, state, after, recorded.asked)
+            answer = after[0] if last.answer is not None else None
+            run.take_up(recorded.pauses, state, answer, recorded.asked)
         return run
 
     def _how(self, number: int, how: How | None) -> How:
@@ -282,14 +284,19 @@ class Saved:
         self.recorded.pause(number)
         return self.recorded.events[number]
 
+    def _check(self, number: int) -> None:
+        """It must be ours: the state, all that led there, and its answer."""
+        recorded = self.recorded
+        told = HistoryDigest(recorded.history_before(number)).digest()
+        self._signer.check_pause(recorded.events[number], told)
+        if number in recorded.answers:
+            self._signer.check_answer(recorded.answers[number])
+
     def _state(self, number: int, how: How) -> bytes:
         """The state of a pause, checked; or worked out anew."""
         recorded = self.recorded
-        code = recorded.started.code.digest
         if not self._trust:
-            check_pause(self._key, recorded.run.run_id, code, recorded.events[number])
-            for event in recorded.answers.values():
-                check_answer(self._key, recorded.run.run_id, code, event)
+            self._check(number)
         if how == "state":
             return self._tape.blob(recorded.events[number].state.digest)
         session = Session.open(
