@@ -12,10 +12,11 @@ from rerail.errors import TapeAltered
 from rerail.script import Run, Script, repeatable
 from rerail.script.engine import Session
 from rerail.script.proof import NotOurs
+from rerail.script.replay import ScriptDiverged
 from rerail.script.verifying import verify_states
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.reader import Tape
-from rerail.tape.records import Body, Event
+from rerail.tape.records import Body, CaptureMissing, Event
 from rerail.tape.script_records import ScriptAnswered, ScriptForked, ScriptPaused, ScriptStarted
 from rerail.tape.seal import verify
 from rerail.tape.writer import TapeWriter
@@ -257,3 +258,33 @@ def test_the_clock_after_the_last_answer_is_read_anew(tmp_path: Path) -> None:
     assert run.answer(run.pending.token, 1).result()[1] >= 0
     with Tape.open(path) as tape:
         assert verify_states(tape).well
+
+
+def test_a_run_without_a_pause_is_refused_too(tmp_path: Path) -> None:
+    run = Script.start("tool('a')", tape=tmp_path / "run.tape")
+    run.close()
+
+    def other(event: Event, writer: TapeWriter) -> Event:
+        if isinstance(event, ScriptPaused):
+            return CaptureMissing(at=event.at, wall=event.wall, what="a pause")
+        if isinstance(event, ScriptStarted):
+            return replace(event, code=kept(writer, b"tool('deploy')"))
+        return event
+
+    forgery = forged(run.tape, tmp_path / "forged.tape", other)
+    called = []
+    with pytest.raises(NotOurs, match="the script"):
+        Script.resume(forgery, tools={"deploy": called.append})
+    assert not called
+
+
+def test_a_state_is_verified_before_it_is_loaded(parked: Path, tmp_path: Path) -> None:
+    Script.resume(parked, verify=True).close()
+    with Tape.open(parked) as tape:
+        states = [event for event in tape.events() if isinstance(event, ScriptPaused)]
+        changed = tape.blob(states[0].state.digest).replace(b"NO", b"OK")
+    forgery = forged(
+        parked, tmp_path / "forged.tape", lambda event, to: with_another_state(event, to, changed)
+    )
+    with pytest.raises(ScriptDiverged, match="what the script and its answers make it"):
+        Script.fork(forgery, 1, output=tmp_path / "fork.tape", trust="states", verify=True)

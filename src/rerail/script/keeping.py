@@ -152,6 +152,7 @@ class Keeping:
         body = self._content(code.encode())
         given = self._content(encoded(inputs, name="inputs")) if inputs else None
         begun = replace(started, code=body, inputs=given)
+        begun = replace(begun, witness=self._signer.of_script(begun))
         self.recorder.emit(lambda at, wall: replace(begun, at=at, wall=wall))
 
     def forked(self, run_id: str, pause: int, events: int, history: list[Told]) -> None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from rerail.errors import TapeAltered, UserError
 from rerail.tape.merkle import MerkleTree, leaf_hash
 from rerail.tape.reader import Tape
-from rerail.tape.script_records import ScriptAnswered, ScriptPaused
+from rerail.tape.script_records import ScriptAnswered, ScriptPaused, ScriptStarted
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _OF_OTHERS: Final = (
@@ -44,6 +44,11 @@ class Signer(Struct, frozen=True):
     run_id: str
     code: bytes
 
+    def of_script(self, event: ScriptStarted) -> bytes:
+        """Over what the script was given, and its limits."""
+        inputs = event.inputs.digest if event.inputs else b""
+        return self._hash(["script", inputs, sorted(event.limits.items())])
+
     def of_pause(self, event: ScriptPaused, told: bytes) -> bytes:
         """Over a saved state, the place where it was saved, and all that led there.
 
@@ -56,6 +61,12 @@ class Signer(Struct, frozen=True):
         """The same over an answer."""
         said = ["answer", event.pause, event.token, event.raised, event.answer.digest]
         return self._hash(said)
+
+    def check_script(self, event: ScriptStarted) -> None:
+        """Raises NotOurs where the run was not begun with this key."""
+        if not hmac.compare_digest(event.witness, self.of_script(event)):
+            what = "the script, or what it was given, is not as you began it on this machine"
+            raise NotOurs(what, hint=_OF_OTHERS)
 
     def check_pause(self, event: ScriptPaused, told: bytes) -> None:
         """Raises NotOurs where the state was not saved with this key, after just that."""
