@@ -109,7 +109,7 @@ def test_a_wrong_token_changes_nothing(tmp_path: Path) -> None:
     with Script.start("tool('a')\ntool('b')", tape=tmp_path / "run.tape") as run:
         first = run.pending.token
         with pytest.raises(WrongToken):
-            run.answer("nonsense", 1)
+            run.answer("nönsense", 1)
         run.answer(first, 1)
         with pytest.raises(WrongToken):
             run.answer(first, 1)
@@ -230,8 +230,11 @@ def test_an_existing_tape_is_not_overwritten(tmp_path: Path) -> None:
 
 def test_closing_a_waiting_run_parks_it(tmp_path: Path) -> None:
     with Script.start("tool('a')", tape=tmp_path / "run.tape") as run:
-        pass
+        token = run.pending.token
     run.close()
+    assert run.pending is None
+    with pytest.raises(WrongToken):
+        run.answer(token, 1)
     with Tape.open(run.tape) as tape:
         assert isinstance(tape.event(tape.last_seq), ScriptParked)
         assert read_script(tape).parked

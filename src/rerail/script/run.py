@@ -104,8 +104,8 @@ class Run:
     @property
     def pending(self) -> Pause | None:
         """The pause at which the script waits for an answer."""
-        last = self.pauses[-1] if self.pauses and not self._over else None
-        return last if last is not None and last.waiting else None
+        over = self._over or self._closed or not self.pauses
+        return self.pauses[-1] if not over and self.pauses[-1].waiting else None
 
     @property
     def state(self) -> State:
@@ -381,10 +381,11 @@ class Run:
 
     def _waiting_at(self, token: str) -> Pause:
         pending = self.pending
-        if pending is None or not secrets.compare_digest(pending.token, token):
-            where = f"it waits at pause {pending.number}" if pending else "it does not wait"
-            raise WrongToken(f"no pause of this run waits under that token: {where}")
-        return pending
+        if pending is not None and pending.token == token:
+            return pending
+        where = f"it waits at pause {pending.number}" if pending else "it does not wait"
+        hint = "take it up again from its tape" if self._closed else "`pending.token` is the token"
+        raise WrongToken(f"no pause of this run waits under that token: {where}", hint=hint)
 
 
 def _message(error: Exception) -> str:
