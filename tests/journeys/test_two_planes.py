@@ -400,6 +400,19 @@ def test_a_repaired_checker_judges_the_unchanged_proposal(lab: Lab) -> None:
     assert applied.outcome["state"] == "waiting"
 
 
+def test_a_case_is_rechecked_while_its_task_is_held(lab: Lab) -> None:
+    made = FAULTS["the checker goes by another baseline"].make(lab)
+    opened = lab.rerail("trace", "open", str(made.tape), "--question", "why STOP?", "-o", "CASE-1")
+    assert opened.returncode == 0, opened.stderr
+    assert lab.run().status == 2
+    lab.checker()
+    ran = lab.run("--recheck", "CASE-1")
+    assert (ran.status, ran.outcome["verdict"]) == (0, "PASS")
+    held = lab.run("--apply", str(ran.tape))
+    assert held.status == 2
+    assert "a case is open" in held.said
+
+
 def test_nothing_is_applied_without_a_pass(lab: Lab) -> None:
     made = FAULTS["violates a policy in its input"].make(lab)
     ran = lab.run("--apply", str(made.tape))

@@ -152,8 +152,18 @@ def _follow(
         raise UsageProblem(
             "--recheck and --apply do not go together", hint="check first, then apply that tape"
         )
-    settings = FollowSettings(source, tape, dict(os.environ), contract, person, force)
+    settings = FollowSettings(_tape_of(source), tape, dict(os.environ), contract, person, force)
     return check_again(settings) if recheck else apply_stored(settings, approval)
+
+
+def _tape_of(source: Path) -> Path:
+    """The tape itself, or the one that a case was opened on."""
+    if not source.is_dir():
+        return source
+    from rerail.trace.case import Case
+    from rerail.trace.sources_of_case import entries_of
+
+    return entries_of(Case.open(source))[0].found_at(source)
 
 
 @contextmanager
