@@ -8,7 +8,6 @@ import click
 import pytest
 
 from rerail.cli.main import VERBS, program
-from rerail.cli.trace import STEPS, trace
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^##+ (.+?)\n(.*?)(?=^##+ |\Z)", PAGE, re.DOTALL | re.MULTILINE))
@@ -24,16 +23,6 @@ def command(verb: str) -> click.Command:
 
 def context(verb: str) -> click.Context:
     return click.Context(command(verb), info_name=verb, parent=CONTEXT)
-
-
-def step_contexts() -> dict[str, click.Context]:
-    """The steps of `rerail trace`."""
-    group = context("trace")
-    return {
-        f"trace {step}": click.Context(found, info_name=step, parent=group)
-        for step in STEPS
-        if (found := trace.get_command(group, step)) is not None
-    }
 
 
 def every_context() -> Iterator[click.Context]:
@@ -92,13 +81,16 @@ def test_the_usage_of_a_verb_is_that_of_the_program(verb: str) -> None:
     assert f"\n{usage}\n" in SECTIONS[f"`rerail {verb}`"]
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_every_step_of_an_investigation_has_its_section(step: str) -> None:
-    section, found = f"`rerail trace {step}`", step_contexts()[f"trace {step}"]
-    assert documented(section) == options(found)
-    usage = re.sub(r"\s+", " ", found.get_usage()).removeprefix("Usage: ")
-    assert f"\n{usage}\n" in SECTIONS[section]
-    assert f"](#rerail-trace-{step})" in SECTIONS["`rerail trace`"]
+def test_every_part_of_a_group_has_its_section() -> None:
+    for own in every_context():
+        words = own.command_path.split()[1:]
+        if len(words) < 2:
+            continue
+        section = f"`rerail {' '.join(words)}`"
+        assert documented(section) == options(own)
+        usage = re.sub(r"\s+", " ", own.get_usage()).removeprefix("Usage: ")
+        assert f"\n{usage}\n" in SECTIONS[section]
+        assert f"](#rerail-{'-'.join(words)})" in SECTIONS[f"`rerail {words[0]}`"]
 
 
 @pytest.mark.parametrize("part", ["hold", "ls", "release"])

@@ -3,12 +3,13 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rerail.tape.records import CaptureMissing, ProcessEnded, ProcessStarted
+from rerail.tape.records import CHILDREN_UNSEEN, CaptureMissing, ProcessEnded, ProcessStarted
 from rerail.testing.model import SimulatedModel
 from tests.journeys.rail import AGENTS, Rail
 from tests.node import MAJORS, node_or_skip
@@ -369,3 +370,39 @@ with concurrent.futures.ThreadPoolExecutor(4) as threads:
 def test_threads_that_start_children_have_their_own_descriptors(rail: Rail) -> None:
     done = rail.record(sys.executable, "-c", THREADS)
     assert done.status == 0, done.said
+
+
+BY_SHELL = """
+said=$(date +%s.%N)
+curl -sS -d "{\\"model\\": \\"gpt-4.1-mini\\", \\"messages\\": [{\\"role\\": \\"user\\",
+\\"content\\": \\"it is $said\\"}]}" -H 'Content-Type: application/json' \\
+-H "Authorization: Bearer $OPENAI_API_KEY" https://api.openai.com/v1/chat/completions
+"""
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_an_agent_that_no_probe_reaches_is_named_with_what_differs(
+    rail: Rail, need: Callable[[str], str]
+) -> None:
+    """A shell that asks a model is such a one: it runs `date` without anybody hearing of it."""
+    need("curl")
+    done = rail.record("sh", "-c", BY_SHELL)
+    assert done.status == 0, done.said
+    (missing,) = (event for event in done.events() if isinstance(event, CaptureMissing))
+    assert (missing.what, missing.detail, missing.process_id) == (CHILDREN_UNSEEN, "sh", 1)
+    rail.stop_origins()
+    replayed = rail.replay(done.tape)
+    assert not replayed.green
+    (note,) = (note for note in replayed.report["notes"] if "p1 (sh)" in note)
+    assert "what differs may be theirs" in note
+
+
+PSEUDO_TERMINAL = "import pty, sys; pty.spawn(['sh', '-c', 'echo on a terminal'])"
+
+
+def test_a_child_on_a_pseudo_terminal_is_named(rail: Rail) -> None:
+    done = rail.record(sys.executable, "-c", PSEUDO_TERMINAL)
+    assert done.status == 0, done.said
+    (missing,) = (event for event in done.events() if isinstance(event, CaptureMissing))
+    assert missing.what == "a child that was made by fork and exec is not on the tape"
+    assert missing.detail == "sh -c echo on a terminal"

@@ -10,6 +10,7 @@ from rerail.errors import ToolMissing
 from rerail.tools.kept import Files
 from rerail.tools.programs import TY_VARIABLE, find_ty
 from rerail.tools.python import Python
+from tests.tools.edits import Edits
 
 WRONG = {
     "a.py": "def f(x: int) -> str:\n    return x\n",
@@ -20,6 +21,15 @@ RIGHT = {
     **WRONG,
     "a.py": "def f(x: int) -> int:\n    return x\n",
     "pkg/b.py": "from a import f\ny: int = f(1)\n",
+}
+
+USERS = {
+    "a.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass User:\n    name: str\n"
+    "    age: int = 0\n\n\ndef greet(user: User) -> str:\n    return f'hello {user.name}'\n",
+    "b.py": "from a import User, greet\n\nusers: list[User] = [User('é𝄞', 1)]\n\n\n"
+    "def all_of() -> list[str]:\n    return [greet(each) for each in users]\n",
+    "c.py": "import json\n\nfrom b import all_of\n\nfirst: str = all_of()[0]\n"
+    "count: int = len(all_of())\ndata = json.dumps({'x': count})\n",
 }
 
 
@@ -74,6 +84,28 @@ def test_a_rule_that_the_configuration_switches_off_is_off(python: Python) -> No
 
 def test_what_is_no_python_is_an_error(python: Python) -> None:
     assert {code for _, code in codes(python, {"a.py": "def (:\n"})} == {"invalid-syntax"}
+
+
+def test_hints_for_an_editor_are_no_part_of_a_verdict(python: Python) -> None:
+    unused = "def f(x: int) -> None:\n    return\n    print(x)\n# type: ignore\n"
+    assert codes(python, {"a.py": unused}) == [("a.py", "unused-type-ignore-comment")]
+
+
+def test_kept_and_cold_agree_over_random_edits(python: Python) -> None:
+    edits = Edits(
+        ending=".py",
+        words=("int", "str", "None", "x", "return", "await", "User"),
+        lines=("x: int = 'é𝄞'\n", "import nothing\n", "# type: ignore\n", "reveal_type(1)\n"),
+        seed=20261130,
+    )
+    files: dict[str, str] = {}
+    seen: set[str] = set()
+    for number in range(80):
+        if number % 4 == 0:
+            files = dict(edits.choose.choice([WRONG, RIGHT, USERS]))
+        edits.edit(files)
+        seen |= {code for _, code in codes(python, files)}
+    assert len(seen) >= 10, seen
 
 
 def test_the_variable_names_the_program(tmp_path: Path) -> None:

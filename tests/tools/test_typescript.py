@@ -5,7 +5,7 @@ import os
 import random
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,6 +14,7 @@ from rerail.errors import ToolFailed, UsageProblem
 from rerail.experiment.tasks.task import tasks
 from rerail.tools.kept import Files
 from rerail.tools.typescript import TypeScript
+from tests.tools.edits import Edits
 from tests.typescript import typescript_or_skip
 
 CONFIG = json.dumps(
@@ -149,80 +150,16 @@ def test_only_a_project_can_be_looked_into(typescript: TypeScript) -> None:
         typescript.inspect({"src/a.ts": ""})
 
 
-# 200 random edits, each on top of those before it.
+# 200 random edits, started afresh after every fourth.
 
 EDITS = 200
-SEED = 20261129
-Edit = Callable[[random.Random, dict[str, str]], None]
-WORD = re.compile(r"[A-Za-z_]\w*")
-POOL = ["string", "number", "any", "unknown", "undefined", "x", "return", "await", "readonly", "[]"]
-
-
-def a_source(choose: random.Random, files: dict[str, str]) -> str:
-    return choose.choice(sorted(path for path in files if path.endswith(".ts")))
-
-
-def word_for_word(choose: random.Random, files: dict[str, str]) -> None:
-    path = a_source(choose, files)
-    words = list(WORD.finditer(files[path]))
-    if words:
-        word, other = choose.choice(words), choose.choice([*POOL, choose.choice(words).group()])
-        files[path] = files[path][: word.start()] + other + files[path][word.end() :]
-
-
-def line_away(choose: random.Random, files: dict[str, str]) -> None:
-    path = a_source(choose, files)
-    lines = files[path].splitlines(keepends=True)
-    if lines:
-        del lines[choose.randrange(len(lines))]
-    files[path] = "".join(lines)
-
-
-def line_twice(choose: random.Random, files: dict[str, str]) -> None:
-    path = a_source(choose, files)
-    lines = files[path].splitlines(keepends=True) or ["\n"]
-    lines.insert(choose.randrange(len(lines)), choose.choice(lines))
-    files[path] = "".join(lines)
-
-
-def sign_put_in(choose: random.Random, files: dict[str, str]) -> None:
-    path = a_source(choose, files)
-    at = choose.randrange(len(files[path]) + 1)
-    sign = choose.choice(["(", "}", ";", "!", "𝄞", '"', "\r\n", "// ", " as const", "?"])
-    files[path] = files[path][:at] + sign + files[path][at:]
-
-
-def line_added(choose: random.Random, files: dict[str, str]) -> None:
-    path = a_source(choose, files)
-    files[path] += choose.choice(
-        [
-            "export const more: string = 1;\n",
-            'import { nothing } from "./nothing.js";\n',
-            "// @ts-expect-error\nexport const fine = 1;\n",
-            "/* é𝄞 */ export const tail: number[] = ['𝄞'];\n",
-            "declare global { interface Array<T> { mine: T } }\n",
-        ]
-    )
-
-
-def file_away(choose: random.Random, files: dict[str, str]) -> None:
-    if len(files) > 3:
-        del files[a_source(choose, files)]
-
-
-def file_more(choose: random.Random, files: dict[str, str]) -> None:
-    files[f"src/more{choose.randrange(3)}.ts"] = files[a_source(choose, files)]
 
 
 def option_changed(choose: random.Random, files: dict[str, str]) -> None:
-    config = files["tsconfig.json"]
     name = choose.choice(["strict", "noUncheckedIndexedAccess", "noEmit", "exactOptional"])
     value = choose.choice(["true", "false", "3"])
+    config = files["tsconfig.json"]
     files["tsconfig.json"] = re.sub(rf'"{name}\w*": \w+', f'"{name}": {value}', config, count=1)
-
-
-OFTEN: list[Edit] = [word_for_word, word_for_word, line_added, line_twice]
-SELDOM: list[Edit] = [line_away, sign_put_in, file_away, file_more, option_changed]
 
 
 def kind_of(codes: set[str]) -> str:
@@ -234,15 +171,27 @@ def kind_of(codes: set[str]) -> str:
 
 @pytest.mark.timeout(300)
 def test_kept_and_cold_agree_over_random_edits(typescript: TypeScript) -> None:
-    choose = random.Random(SEED)
+    edits = Edits(
+        ending=".ts",
+        words=("string", "number", "any", "unknown", "undefined", "x", "await", "readonly"),
+        lines=(
+            "export const more: string = 1;\n",
+            'import { nothing } from "./nothing.js";\n',
+            "// @ts-expect-error\nexport const fine = 1;\n",
+            "/* é𝄞 */ export const tail: number[] = ['𝄞'];\n",
+            "declare global { interface Array<T> { mine: T } }\n",
+        ),
+        seed=20261129,
+        more=(option_changed,),
+    )
     files: dict[str, str] = {}
     kinds = {"nothing": 0, "syntax": 0, "meaning": 0}
     codes: set[str] = set()
     for number in range(EDITS):
         if number % 4 == 0:
-            task = choose.choice(tasks())
-            files = dict(choose.choice([task.start_files, task.repair_files]))
-        choose.choice(choose.choice([OFTEN, OFTEN, SELDOM]))(choose, files)
+            task = edits.choose.choice(tasks())
+            files = dict(edits.choose.choice([task.start_files, task.repair_files]))
+        edits.edit(files)
         found = typescript.both(files)
         assert found.mismatch is None, f"edit {number}: {found.mismatch.what}"
         seen = {each.code for each in found.cold.errors}

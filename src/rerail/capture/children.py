@@ -304,6 +304,7 @@ class ChildRecord:
 
     def _announce(self, pid: int, why: str) -> None:
         said = self._said
+        self._recorder.programs[said.child] = said.argv[0] if said.argv else ""
         self._recorder.emit(
             lambda at, wall: ProcessStarted(
                 at=at,

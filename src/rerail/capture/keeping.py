@@ -130,6 +130,7 @@ class Keeping:
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
+        self.recorder.programs[COMMAND] = argv[0] if argv else ""
         self.recorder.emit(
             lambda at, wall: ProcessStarted(
                 at=at,

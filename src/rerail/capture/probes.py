@@ -5,6 +5,7 @@ has ended: which of several is first is left to chance. The page moves on before
 can reach the agent, since both happen on the event loop, in this order.
 """
 
+from collections.abc import Set
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from rerail.capture.recorder import Recorder
 from rerail.launch.run_folder import RunFolder
 from rerail.probe.log import Hello, hello_line, read_hello, read_missing, read_wrote, turn_line
-from rerail.tape.records import ProbeLog, ProcessStarted
+from rerail.tape.records import CHILDREN_UNSEEN, ProbeLog, ProcessStarted
 
 if TYPE_CHECKING:
     from rerail.capture.unheard import Unheard
@@ -35,6 +36,8 @@ class Turns:
         self._unheard: Unheard | None = None
         self._not_of_the_run: set[int] = set()
         self._under_way = recorder.under_way
+        self._recorder = recorder
+        self._talkers: set[int] = set()
 
     def disregard(self, pid: int) -> None:
         """This process is the recorder's own, and need not say hello."""
@@ -42,6 +45,7 @@ class Turns:
 
     def begins(self, process_id: int) -> None:
         """A process has asked a model: a new turn, unless one is under way."""
+        self._talkers.add(process_id)
         folder, turn = self._folder, self._folder.turn_of(process_id)
         # Nobody known is everybody: their turns are added to those of each process.
         same = process_id > 0 and self._under_way[process_id] > 0
@@ -58,6 +62,14 @@ class Turns:
         for number, lines in self._folder.news():
             self._logs.keep(number, lines)
         self._logs.keep_turns()
+
+    def name_what_is_unseen(self) -> None:
+        """At the end: who asked a model and has no probe may have started what nobody heard."""
+        if not self._folder.settings.children:
+            return
+        for number in sorted(self._talkers - self._logs.heard - {0}):
+            program = self._recorder.programs.get(number, "")
+            self._missing(CHILDREN_UNSEEN, program.rpartition("/")[2], number)
 
     def _look_around(self) -> None:
         from rerail.capture.unheard import Unheard
@@ -76,6 +88,11 @@ class ProbeLogs:
         self.numbers: dict[int, int] = {}
         self._inside: dict[int, int] = {}
         self._turns: dict[int, bytes] = {}
+
+    @property
+    def heard(self) -> Set[int]:
+        """Those that have said hello."""
+        return self._inside.keys()
 
     def turn(self, number: int, turn: int) -> None:
         """A model call of a process has come: from there on it was this turn."""

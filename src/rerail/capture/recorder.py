@@ -58,6 +58,8 @@ class Recorder:
         self._go_on_unrecorded = go_on_unrecorded
         self._log = log
         self.asked: Callable[[int], None] | None = None
+        self.programs: dict[int, str] = {}
+        """Of each process that is known, what it was started as."""
         self.under_way: Counter[int] = Counter()
         """Of each process, how many model calls have been asked and not yet been answered."""
         self.exchanges = 0

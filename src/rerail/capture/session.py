@@ -193,6 +193,7 @@ class Recording:
                 self.recorder.missing(what, self._lookout.refusal, COMMAND)
             ending = self._served(child)
             self._turns.keep_news()
+            self._turns.name_what_is_unseen()
             left = child.descendants()
             self._went_past = self._end_looking(go_on=bool(left))
             if self._alone:

@@ -1,4 +1,4 @@
-"""`rerail check`: would a durable script run? Or, of its tape: are its states what they must be?"""
+"""`rerail check`: would a durable script run, and are the states on its tape what they must be."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -26,7 +26,7 @@ _PLACES: Final = 3
 @click.option(
     "--mapping",
     type=click.Path(path_type=Path),
-    metavar="TOML",
+    metavar="FILE",
     help="What the fields of JSON lines of your own are.",
 )
 @click.option("--said", is_flag=True, help="The conversation too.")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from rerail.experiment.task import Files, Verdict, action_schema
+from rerail.experiment.task import Files, Verdict, action
 
 KIND: Final = "sums"
 NUMBERS: Final = range(1, 9)
@@ -24,16 +24,18 @@ _QUESTION: Final = re.compile(r"(\w+\.txt): (\d+) \+ (\d+)")
 
 @dataclass(frozen=True)
 class Sums:
-    """`number` says which sums: the same always. 1 to 4 are one sum of one digit, 5 to 8 three."""
+    """`number` says which: always the same. 1 to 4 are one small sum, 5 to 8 three larger ones."""
 
     number: int
 
     checker: str = "sums 1"
     rule: str = (
-        f"every answer file holds the sum that {QUESTIONS} asks for, as digits and nothing else; "
+        f"every answer file holds its line of {QUESTIONS} with the right sum at the end; "
         f"{QUESTIONS} is as it was; no file is missing and none is new"
     )
-    hint: str = "Only the files that the last check named are wrong. Add the two numbers again."
+    hint: str = (
+        "Only what the last check named is wrong. Add the two numbers again, digit by digit."
+    )
 
     @property
     def name(self) -> str:
@@ -49,21 +51,26 @@ class Sums:
         """The two numbers behind each answer file."""
         chance = random.Random(self.number)  # noqa: S311 - always the same task
         if not self.several:
-            first = chance.randint(1, 8)
-            return {"a.txt": (first, chance.randint(1, 9 - first))}
+            return {"a.txt": (chance.randint(3, 9), chance.randint(3, 9))}
         return {f"{x}.txt": (chance.randint(11, 49), chance.randint(11, 49)) for x in _LETTERS}
 
     @property
+    def right(self) -> Files:
+        """The answer files as they must be."""
+        return {path: f"{a} + {b} = {a + b}" for path, (a, b) in self.sums.items()}
+
+    @property
     def files(self) -> Files:
-        questions = "".join(f"{path}: {a} + {b}\n" for path, (a, b) in self.sums.items())
-        return {QUESTIONS: questions, **dict.fromkeys(self.sums, "?")}
+        asked = {path: f"{a} + {b} = ?" for path, (a, b) in self.sums.items()}
+        return {QUESTIONS: "".join(f"{path}: {line}\n" for path, line in asked.items()), **asked}
 
     @property
     def prompt(self) -> str:
         asked = "\n".join(
-            f"What is {a} + {b}? It goes into {p}." for p, (a, b) in self.sums.items()
+            f"What is {a} + {b}? Write `{a} + {b} = ` and the sum into {path}."
+            for path, (a, b) in self.sums.items()
         )
-        return f"Write each sum into its file, as digits.\n{asked}"
+        return f"Work these sums out.\n{asked}"
 
     @property
     def material(self) -> Mapping[str, str]:
@@ -71,18 +78,21 @@ class Sums:
 
     def actions(self, turn: int) -> Mapping[str, Any]:
         """Of one sum, writing and checking in turn: a very small model would do one for ever."""
-        content = {"type": "string", "pattern": "^[0-9]{1,3}$" if self.several else "^[0-9]$"}
-        whole = action_schema(sorted(self.sums), content)
-        if self.several:
-            return whole
-        _read, write, check, _done = whole["anyOf"]
-        return check if turn % 2 else write
+        writes = [
+            action("write", path={"const": path}, content=_line(a, b))
+            for path, (a, b) in self.sums.items()
+        ]
+        if not self.several:
+            return {"anyOf": [action("check")] if turn % 2 else writes}
+        read = action("read", path={"enum": sorted(self.files)})
+        return {"anyOf": [read, *writes, action("check"), action("done")]}
 
     def check(self, files: Files) -> list[str]:
+        asked = _QUESTION.findall(files.get(QUESTIONS, ""))
         return [
-            f"{path}: `{files.get(path, '')}` is not {a} + {b}"
-            for path, (a, b) in _asked(files.get(QUESTIONS, "")).items()
-            if files.get(path) != str(a + b)
+            f"{path}: `{files.get(path, '')}` is wrong"
+            for path, a, b in asked
+            if files.get(path) != f"{a} + {b} = {int(a) + int(b)}"
         ]
 
     def judge(self, files: Files) -> Verdict:
@@ -102,8 +112,8 @@ class Sums:
         )
 
 
-def _asked(questions: str) -> dict[str, tuple[int, int]]:
-    return {path: (int(a), int(b)) for path, a, b in _QUESTION.findall(questions)}
+def _line(a: int, b: int) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^{a} [+] {b} = [0-9]{{1,3}}$"}
 
 
 def tasks() -> list[Sums]:

@@ -90,20 +90,8 @@ def digest(task: Task) -> str:
     return f"sha256:{hashlib.sha256(encoded).hexdigest()}"
 
 
-def action_schema(paths: list[str], content: Mapping[str, Any]) -> dict[str, Any]:
-    """The agent's four actions as a JSON schema; `content` is that of what may be written."""
-    path = {"type": "string", "enum": paths} if paths else {"type": "string"}
-    return {
-        "anyOf": [
-            _action("read", path=path),
-            _action("write", path=path, content=content),
-            _action("check"),
-            _action("done"),
-        ]
-    }
-
-
-def _action(tool: str, **fields: Mapping[str, Any]) -> dict[str, Any]:
+def action(tool: str, **fields: Mapping[str, Any]) -> dict[str, Any]:
+    """One of the agent's actions (read, write, check, done) as a JSON schema."""
     properties = {"tool": {"const": tool}, **fields}
     return {
         "type": "object",

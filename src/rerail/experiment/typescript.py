@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rerail.errors import ToolFailed, UsageProblem
-from rerail.experiment.task import CheckBroke, Files, Verdict, action_schema
+from rerail.experiment.task import CheckBroke, Files, Verdict, action
 from rerail.experiment.tasks import judge as judging
 from rerail.experiment.tasks.task import Task as Repair
 from rerail.experiment.tasks.toolbox import Tools
@@ -55,7 +55,9 @@ class TypeScript:
         return {**put_back, **{f"hidden/{p}": t for p, t in self.repair.hidden_files.items()}}
 
     def actions(self, turn: int) -> Mapping[str, Any]:
-        return action_schema([], {"type": "string"})
+        text = {"type": "string"}
+        some = [action("read", path=text), action("write", path=text, content=text)]
+        return {"anyOf": [*some, action("check"), action("done")]}
 
     def check(self, files: Files) -> list[str]:
         try:

@@ -94,7 +94,11 @@ def wall_of(value: Any) -> int | None:
 
 def usage_of(read: Any, written: Any) -> Usage | None:
     """Tokens, where either is a whole number."""
-    counts = [
-        n if isinstance(n, int) and not isinstance(n, bool) else None for n in (read, written)
-    ]
-    return Usage(*counts) if any(count is not None for count in counts) else None
+    tokens = [_whole(read), _whole(written)]
+    return Usage(*tokens) if any(count is not None for count in tokens) else None
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, str) and value.isdigit():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from rerail.formats import chats, claude_code, codex, inspect_log, openai_agents, otlp, swe_agent
+from rerail.formats import mapping as mapping_format
 from rerail.formats.file import Foreign, ImportRefused, is_archive, open_foreign
-from rerail.formats.mapping import Mapped, read_mapped
 from rerail.trace.story import Story
 
 GROUP: Final = "rerail.formats"
@@ -47,14 +47,13 @@ FORMATS: Final = (
 def import_file(path: Path, *, mapping: Path | None = None, plugins: bool = False) -> Imported:
     """Read a file. `mapping` says what the fields of somebody's own JSON lines are.
 
-    Raises ImportRefused where no format knows it or it is broken, MappingRefused.
+    Raises ImportRefused where no format knows it or it is broken, BadMapping.
     """
     if is_archive(path):
         return Imported(inspect_log.NAME, tuple(inspect_log.read_archive(path)))
     file = open_foreign(path)
     if mapping is not None:
-        mapped = Mapped.open(mapping)
-        return Imported(mapped.name, tuple(read_mapped(file, mapped)))
+        return Imported(mapping_format.NAME, tuple(mapping_format.read_mapped(file, mapping)))
     for known in (*FORMATS, *(_plugged_in() if plugins else ())):
         if known.recognises(file):
             return Imported(known.name, tuple(known.read(file)))
@@ -64,7 +63,7 @@ def import_file(path: Path, *, mapping: Path | None = None, plugins: bool = Fals
 
 
 def read_all(path: Path, *, mapping: Path | None = None) -> list[Story]:
-    """The stories of a file, one for each run in it. Raises ImportRefused, MappingRefused."""
+    """The stories of a file, one for each run in it. Raises ImportRefused, BadMapping."""
     return list(import_file(path, mapping=mapping).stories)
 
 
@@ -72,7 +71,7 @@ def read(path: Path, *, name: str = "", run: int = 0, mapping: Path | None = Non
     """The story of a file that holds one run, or the `run`-th (from 1) of those it holds.
 
     `name` is what the source is called in findings; the file's own name where it is not given.
-    Raises ImportRefused, MappingRefused.
+    Raises ImportRefused, BadMapping.
     """
     stories = read_all(path, mapping=mapping)
     if run > len(stories) or (not run and len(stories) != 1):

@@ -257,7 +257,7 @@ class PlayedSession:
         if isinstance(answer, Served):
             self._stage.order.happened(answer.plan.exchange_id, "request")
         elif isinstance(answer, GoLive):
-            self._stage.order.went_live()
+            self._stage.order.went_live()  # at once: a reply that is waited for may hold this up
         elif isinstance(answer, Refused) and answer.divergence and answer.divergence.nearest:
             self._stage.order.missed(answer.divergence.nearest.exchange)
         self._queue.append((arriving, answer))
@@ -364,6 +364,7 @@ class PlayedSession:
 
     def going_live(self) -> None:
         """Something is about to go on live from here. Raises CannotGoOn."""
+        self._stage.order.went_live()
         if self._stage.playhead is not None:
             self._stage.playhead.went_live()
         if self._stage.going_live is not None and self._stage.going_live():

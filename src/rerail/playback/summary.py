@@ -1,6 +1,6 @@
 """Puts the report of a replay together from what its player wrote down. Pure."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from rerail import __version__
 from rerail.compare.alike import EXPLAINED as OF_IDS
@@ -25,6 +25,7 @@ from rerail.playback.report import (
 )
 from rerail.playback.script import RecordedExchange
 from rerail.playback.verdict import Facts, judge
+from rerail.tape.records import CHILDREN_UNSEEN, CaptureMissing
 
 
 def make_report(
@@ -82,7 +83,11 @@ def make_report(
         workspace=workspace,
         attempts=list(attempts),
         children=list(children),
-        notes=[*notes, *(f"{count} {text}" for text, count in ledger.notes.items())],
+        notes=[
+            *notes,
+            *(f"{count} {text}" for text, count in ledger.notes.items()),
+            *_unseen(player),
+        ],
     )
 
 
@@ -170,6 +175,21 @@ def _counts(player: Player, unused: Sequence[RecordedExchange], facts: Facts) ->
         unused_model_calls=len(facts.unused_steps) + len(facts.unused_aside),
         unused_others=len(others),
     )
+
+
+def _unseen(player: Player) -> Iterator[str]:
+    """Why requests may differ where a recording could not see all that went into them."""
+    script = player.script
+    near = [found.nearest.exchange for found in player.ledger.divergences if found.nearest]
+    asked = {script.exchanges[number].recorded.request.process_id for number in near}
+    for event in script.tape.events() if asked else ():
+        if not isinstance(event, CaptureMissing) or event.what != CHILDREN_UNSEEN:
+            continue
+        if event.process_id in asked:
+            yield (
+                f"what children of p{event.process_id} ({event.detail}) said is not on the tape, "
+                f"and was said anew: what differs may be theirs"
+            )
 
 
 def _rules(player: Player) -> list[RuleUse]:

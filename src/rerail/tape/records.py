@@ -8,7 +8,7 @@ Fields are only ever added, with a default; a field's meaning never changes. Tex
 wire (heads, trailers) is kept as the exact bytes, after redaction.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -102,6 +102,10 @@ class RunLost(Event, frozen=True, kw_only=True, tag="run.lost"):
     """Written by `verify --repair` only: the recorder died, and this is the end of what it kept."""
 
     reason: str
+
+
+CHILDREN_UNSEEN: Final = "what its children say is not on the tape: no probe reaches it"
+"""What `capture.missing` says of a program that asked a model and is neither Python nor Node."""
 
 
 class CaptureMissing(Event, frozen=True, kw_only=True, tag="capture.missing"):

@@ -17,7 +17,7 @@ from rerail.tape.keeper import Keeper
 from rerail.tape.lock import WriterLock
 from rerail.tape.opening import REPAIR, check_identity
 from rerail.tape.records import RunEnded, RunLost
-from rerail.tape.storage import Storage
+from rerail.tape.storage import Storage, mark_as_in_log_mode
 from rerail.tape.stored import StoredEvents
 from rerail.tape.writer import TapeWriter
 
@@ -35,6 +35,7 @@ def reopen(path: Path) -> TapeWriter:
         lock = WriterLock.take(path, os.open(path, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
         raise cannot_write(path, error) from error
+    mark_as_in_log_mode(lock.descriptor)
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     storage = Storage(path, lock, connection)
     try:
@@ -59,7 +60,6 @@ def reopen(path: Path) -> TapeWriter:
 def _taken_up(storage: Storage, connection: sqlite3.Connection, events: list[bytes]) -> TapeWriter:
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
     keeper = Keeper(storage)
     storage.begin()
     keeper.take_up(events)

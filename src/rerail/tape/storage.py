@@ -46,6 +46,7 @@ class Storage:
         self._events: list[_Row] = []
         self._blobs: list[_Row] = []
         self._log: int | None = None
+        self._begun = False
 
     @classmethod
     def create(cls, path: Path, *, overwrite: bool = False) -> Self:
@@ -58,7 +59,7 @@ class Storage:
         try:
             os.write(lock.descriptor, _empty())
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA synchronous = OFF")
         except (sqlite3.Error, OSError) as error:
             if connection is not None:
                 connection.close()
@@ -94,6 +95,10 @@ class Storage:
     def commit(self) -> None:
         self._insert_rows()
         self._execute("COMMIT")
+        if not self._begun:
+            # Else SQLite would sync the head of a new log, in which nothing old can be mistaken.
+            self._execute("PRAGMA synchronous = NORMAL")
+            self._begun = True
 
     def roll_back(self) -> None:
         """Forget what was not committed; a connection past saving is left as it is."""
@@ -231,6 +236,16 @@ class Storage:
         finally:
             os.close(descriptor)
         remove_companions(self.path)
+
+
+def mark_as_in_log_mode(descriptor: int) -> None:
+    """Mark a tape that is one whole file as in write-ahead mode; any other file is left as it is.
+
+    SQLite would make a rollback journal and remove it again, to change these two bytes.
+    """
+    header = os.pread(descriptor, _IDENTITY.stop, 0)
+    if header[_IDENTITY] == form.APPLICATION_ID.to_bytes(4) and header[_HEADER_MODES] == b"\1\1":
+        os.pwrite(descriptor, _LOG_MODE, _HEADER_MODES.start)
 
 
 def _sync_folder(folder: Path) -> None:

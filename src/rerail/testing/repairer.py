@@ -84,8 +84,7 @@ def _write(asked: Asked, task: Known, past: "_Past") -> Mapping[str, str]:
 
 
 def _sums(task: sums.Sums) -> Known:
-    right = {path: str(a + b) for path, (a, b) in task.sums.items()}
-    return Known(task.prompt, task.files, right, (sums.QUESTIONS, ""))
+    return Known(task.prompt, task.files, task.right, (sums.QUESTIONS, ""))
 
 
 def _typescript(task: repairs.Task) -> Known:

@@ -19,7 +19,10 @@ from rerail.tools.kept import SECONDS, Ended, Files, KeptTool
 from rerail.tools.layout import Changes, Layout
 from rerail.tools.talk import Refused, Talk
 
-_SEVERITIES: Final[dict[int, Severity]] = {1: "error", 2: "warning", 3: "note", 4: "note"}
+_SEVERITIES: Final[dict[int, Severity]] = {1: "error", 2: "warning", 3: "note"}
+_FOR_AN_EDITOR: Final = 4
+"""A hint: names that fade, code that nobody reaches. No verdict has them."""
+
 _CREATED, _CHANGED, _DELETED = 1, 2, 3
 _ABILITIES: Final = {
     "general": {"positionEncodings": ["utf-16"]},
@@ -172,7 +175,8 @@ class LanguageServer(KeptTool):
         report = self._talk.ask("textDocument/diagnostic", params, until_ns)
         if not isinstance(report, dict) or report.get("kind") != "full":
             raise Ended(f"it gave no full report of {path}")
-        return [self._read(path, each) for each in report["items"]]
+        said = [each for each in report["items"] if each.get("severity") != _FOR_AN_EDITOR]
+        return [self._read(path, each) for each in said]
 
     def _read(self, path: str, said: Mapping[str, Any]) -> Diagnostic:
         begin = said["range"]["start"]

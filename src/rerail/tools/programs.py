@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from rerail.errors import ToolMissing, UserError
-from rerail.launch.once import run_once
+from rerail.launch.errand import Errand, run_errand
 
 TYPESCRIPT_VARIABLE: Final = "RERAIL_TYPESCRIPT"
 TY_VARIABLE: Final = "RERAIL_TY"
@@ -66,6 +66,12 @@ def find_ty(given: Path | None = None, *, environment: Mapping[str, str]) -> Pro
     )
 
 
+def last_words(said: Errand) -> str:
+    """The end of what a program said that gave no answer."""
+    said_last = (said.errors or said.output)[-300:].decode(errors="replace")
+    return said_last.strip() or "none"
+
+
 def _named(environment: Mapping[str, str], variable: str) -> Path | None:
     value = environment.get(variable)
     return Path(value).absolute() if value else None
@@ -88,13 +94,13 @@ def _typescripts(place: Path) -> Iterator[Path]:
 @cache
 def _version(program: Path) -> str:
     try:
-        said = run_once(
+        said = run_errand(
             [str(program), "--version"], cwd=Path("/"), environment={}, seconds=_SECONDS
         )
     except UserError as error:
         raise ToolMissing(f"{program} cannot be run: {error.what}", hint=error.hint) from error
-    found = _VERSION.search(said.output)
-    if said.status != 0 or found is None:
+    found = _VERSION.search(said.output.decode(errors="replace"))
+    if not said.well or found is None:
         raise ToolMissing(
             f"{program} does not tell its version", hint="name the native program, not a script"
         )

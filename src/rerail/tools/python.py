@@ -8,13 +8,13 @@ from typing import Any, Final
 import msgspec
 
 from rerail.errors import RerailError, ToolFailed
-from rerail.launch.once import Said, run_once
+from rerail.launch.errand import Errand, run_errand
 from rerail.tools.diagnostics import Diagnostic, Severity
 from rerail.tools.kept import SECONDS, Files
 from rerail.tools.language_server import LanguageServer
 from rerail.tools.layout import Layout
 from rerail.tools.places import units_before
-from rerail.tools.programs import Program
+from rerail.tools.programs import Program, last_words
 
 _CONFIGURATIONS: Final = frozenset({"pyproject.toml", "ty.toml"})
 _SEVERITIES: Final[dict[str, Severity]] = {
@@ -69,7 +69,7 @@ class Python(LanguageServer):
         return any(each.code == _CANNOT_BEGIN for each in diagnostics)
 
     def plain(self, message: str) -> str:
-        return message.partition("\n\ninfo: ")[0]
+        return message.partition("\n\n")[0]
 
     def _run_cold(self, files: Files) -> list[Diagnostic]:
         with tempfile.TemporaryDirectory(prefix="rerail-cold-") as folder:
@@ -77,31 +77,30 @@ class Python(LanguageServer):
             layout.put(files)
             words = [str(self.program.path), "check", "--output-format", "gitlab"]
             try:
-                said = run_once(
+                said = run_errand(
                     words, cwd=layout.root, environment=self.environment, seconds=self.seconds
                 )
             except RerailError as error:
                 raise ToolFailed(f"ty: {error.what}", hint=error.hint) from error
             return self._cold_said(said, files, layout.root)
 
-    def _cold_said(self, said: Said, files: Files, root: Path) -> list[Diagnostic]:
-        if said.status in _DONE:
+    def _cold_said(self, said: Errand, files: Files, root: Path) -> list[Diagnostic]:
+        if said.status in _DONE and not said.cut:
             found = [_read(each, files) for each in _list(said)]
             # A failure that names nothing, and errors in a success, are no reading of the files.
             wrong = any(each.severity == "error" for each in found)
             if found if said.status else not wrong:
                 return found
-        if said.status == _FAILED and "ty failed" in said.errors:
-            message = said.errors.replace(f"{root}/", "").strip()
+        if said.status == _FAILED and b"ty failed" in said.errors:
+            message = said.errors.decode(errors="replace").replace(f"{root}/", "").strip()
             return [Diagnostic("", 0, 0, _CANNOT_BEGIN, message)]
-        how = "was not done in time" if said.status is None else f"ended with {said.status}"
-        last = (said.errors or said.output)[-300:].strip()
-        raise ToolFailed(f"ty {how}", hint=f"its last words: {last or 'none'}")
+        how = "was not done in time" if said.timed_out else f"ended with {said.status}"
+        raise ToolFailed(f"ty {how}", hint=f"its last words: {last_words(said)}")
 
 
-def _list(said: Said) -> list[dict[str, Any]]:
+def _list(said: Errand) -> list[dict[str, Any]]:
     try:
-        return msgspec.json.decode(said.output or "[]", type=list[dict[str, Any]])
+        return msgspec.json.decode(said.output or b"[]", type=list[dict[str, Any]])
     except msgspec.MsgspecError as error:
         raise ToolFailed(
             f"ty's report cannot be read: {error}", hint="use a version that reports in JSON"

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from rerail.errors import RerailError, ToolFailed
-from rerail.launch.once import run_once
+from rerail.launch.errand import run_errand
 from rerail.tools.diagnostics import Diagnostic, Severity
 from rerail.tools.layout import Layout
-from rerail.tools.programs import Program
+from rerail.tools.programs import Program, last_words
 
 CONFIG: Final = "tsconfig.json"
 _LINE: Final = re.compile(
@@ -45,20 +45,22 @@ def compile_cold(
         layout.put(files)
         words = [str(program.path), "--project", ".", "--pretty", "false", *options]
         try:
-            said = run_once(words, cwd=layout.root, environment={}, seconds=seconds)
+            said = run_errand(words, cwd=layout.root, environment={}, seconds=seconds)
         except RerailError as error:
             raise ToolFailed(f"the TypeScript compiler: {error.what}", hint=error.hint) from error
-        if said.status is None:
+        if said.timed_out:
             raise ToolFailed(
                 f"the TypeScript compiler was not done within {seconds:g} s",
                 hint="give it more time, or look at what these files make it do",
             )
-        found = _read(said.output, layout.root)
-        if said.status not in _ENDS_OF_A_COMPILATION or bool(said.status) != bool(found):
+        output = said.output.decode(errors="replace")
+        found = _read(output, layout.root)
+        whole = said.status in _ENDS_OF_A_COMPILATION and not said.cut
+        if not whole or bool(said.status) != bool(found):
             raise ToolFailed(
                 f"the TypeScript compiler ended with status {said.status} "
                 f"and said {len(found)} things",
-                hint=f"its last words: {(said.errors or said.output)[-300:].strip() or 'none'}",
+                hint=f"its last words: {last_words(said)}",
             )
         return Compilation(found, _written(layout.root / "out"))
 

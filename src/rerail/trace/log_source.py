@@ -44,14 +44,32 @@ class Time(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unit: Literal["iso", "s", "ms", "us", "ns"] = "iso"
 
 
+class Conversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which fields of a line are conversation: somebody's words, a call of a tool, its result."""
+
+    role: str = ""
+    text: str = ""
+    tool: str = ""
+    call: str = ""
+    arguments: str = ""
+    result: str = ""
+    error: str = ""
+    model: str = ""
+    finish: str = ""
+
+
 class LogMapping(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the lines of a log are read. `ids` gives for an identifier the field that holds it."""
+    """How the lines of a log are read. `ids` gives for an identifier the field that holds it.
+
+    `message` is for those who read a conversation out of the lines (`rerail import --mapping`).
+    """
 
     kind: Kinds
     time: Time | None = None
     ids: dict[str, FieldPath] = field(default_factory=dict)
     component: str = "target"
     says: str = ""
+    message: Conversation | None = None
 
 
 def read_mapping(content: bytes, name: str) -> LogMapping:
@@ -130,14 +148,14 @@ class LogSource:
             document = json.loads(line)
         except (ValueError, RecursionError):
             return None
-        value = _at(document, self._mapping.kind.field)
+        value = value_at(document, self._mapping.kind.field)
         if not isinstance(value, str):
             return None
         mapping = self._mapping
-        found = ((name, _at(document, path)) for name, path in mapping.ids.items())
+        found = ((name, value_at(document, path)) for name, path in mapping.ids.items())
         ids = tuple((name, str(value)) for name, value in found if isinstance(value, str | int))
         named = {FIELDS[name]: value for name, value in ids if name in FIELDS}
-        says = _at(document, mapping.says) if mapping.says else value
+        says = value_at(document, mapping.says) if mapping.says else value
         return Record(
             self.name,
             f"line {number}",
@@ -145,21 +163,22 @@ class LogSource:
             mapping.kind.names.get(value, value),
             mapping.component,
             str(says),
-            _wall(document, mapping.time),
+            wall_at(document, mapping.time),
             ids,
             {**document, **named},
         )
 
 
-def _at(document: Any, path: str) -> Any:
+def value_at(document: Any, path: str) -> Any:
     """The value at `a.b.c`, None where there is none."""
     for name in path.split("."):
         document = document.get(name) if isinstance(document, Mapping) else None
     return document
 
 
-def _wall(document: Any, time: Time | None) -> int | None:
-    value = _at(document, time.field) if time is not None else None
+def wall_at(document: Any, time: Time | None) -> int | None:
+    """Its time as nanoseconds since 1970, None where it does not say."""
+    value = value_at(document, time.field) if time is not None else None
     if time is None or value is None:
         return None
     try:

@@ -12,6 +12,7 @@ from rerail.experiment.tasks.judge import Verdict, judge
 from rerail.experiment.tasks.run_test import run_test
 from rerail.experiment.tasks.task import Task, task_named, tasks
 from rerail.experiment.tasks.toolbox import Tools
+from rerail.sandbox.plane import Plane
 from tests.experiment.tasks.otherwise import OTHERWISE
 from tests.typescript import tools_or_skip
 
@@ -291,6 +292,21 @@ def test_what_runs_may_not_reach_out(
     found = run_test(task.repair_files, test, "word", tools)
     assert not found.passed
     assert "ERR_ACCESS_DENIED" in found.said or "did not end" in found.said
+
+
+def test_what_runs_has_no_network(tools: Tools, free_port: int) -> None:
+    if not Plane(writable=[], hidden=[]).contained:
+        pytest.skip("there is no Landlock or seccomp here that could take the network away")
+    test = f"""
+import {{ connect }} from "node:net";
+const tried = connect({free_port}, "127.0.0.1");
+const error = await new Promise((done) => tried.on("error", done));
+assert.equal(error.code, "EACCES");
+console.log(process.argv[2]);
+"""
+    task = task_named("renamed_field")
+    found = run_test(task.repair_files, f'import assert from "node:assert";{test}', "word", tools)
+    assert found.passed, found.said
 
 
 def test_a_kept_compiler_that_is_behind_is_told_and_does_not_count(

@@ -10,29 +10,42 @@ STAND_IN = """
 import os, pathlib, subprocess, sys
 from rerail.testing.forward_proxy import forward_proxy
 from rerail.testing.origin import Origin
+
+def run(command):
+    resolve = {}
+    for item in arguments:
+        if item.startswith("--resolve="):
+            name, _, place = item.removeprefix("--resolve=").partition("=")
+            host, _, port = place.partition(":")
+            resolve[name.partition(":")[0], 443] = (host, int(port))
+    with Origin(forward_proxy(resolve=resolve)) as proxy:
+        subprocess.run(command, env={**os.environ, "HTTPS_PROXY": proxy.url}, check=True)
+
 verb, arguments = sys.argv[1], sys.argv[2:]
 pathlib.Path("log").open("a").write(f"{verb} {' '.join(arguments)}\\n")
+if verb == "trace":
+    sys.exit(int(os.environ["STAND_IN_TRACE"]))
+if verb == "rewind":
+    run([sys.executable, "agent.py", "--rule", "rule-strict.txt"])
+    sys.exit(0)
+if verb == "test":
+    pathlib.Path("tests").mkdir(exist_ok=True)
+    pathlib.Path("tests/test_it.py").write_text("def test_it():\\n    pass\\n")
+    sys.exit(0)
 if verb == "replay":
     if "--" in arguments:
         report = '{"divergence": {"step": 3}}'
-        pathlib.Path("changed.json").write_text(os.environ.get("STAND_IN_REPORT", report))
+        pathlib.Path("runs/changed.json").write_text(os.environ.get("STAND_IN_REPORT", report))
         sys.exit(int(os.environ["STAND_IN_CHANGED"]))
     pathlib.Path("report.md").write_text(pathlib.Path("kept.md").read_text())
     sys.exit(int(os.environ["STAND_IN_REPLAY"]))
 if os.environ["STAND_IN_RECORD"] != "0":
     sys.exit(int(os.environ["STAND_IN_RECORD"]))
 tape, command = arguments[1], arguments[arguments.index("--") + 1 :]
-resolve = {}
-for item in arguments:
-    if item.startswith("--resolve="):
-        name, _, place = item.removeprefix("--resolve=").partition("=")
-        host, _, port = place.partition(":")
-        resolve[name.partition(":")[0], 443] = (host, int(port))
 if os.environ["STAND_IN_AGENT"] == "0":
     pathlib.Path("report.md").write_text("no agent ran")
 else:
-    with Origin(forward_proxy(resolve=resolve)) as proxy:
-        subprocess.run(command, env={**os.environ, "HTTPS_PROXY": proxy.url}, check=True)
+    run(command)
 pathlib.Path(tape).write_text("a tape")
 pathlib.Path("kept.md").write_text(pathlib.Path("report.md").read_text())
 """
@@ -46,6 +59,7 @@ def walk(
     replay: int = 0,
     changed: int = 1,
     agent: int = 0,
+    trace: int = 0,
 ) -> tuple[bool, str]:
     script = folder.parent / "stand_in.py"
     script.write_text(STAND_IN)
@@ -54,6 +68,7 @@ def walk(
         ("REPLAY", replay),
         ("CHANGED", changed),
         ("AGENT", agent),
+        ("TRACE", trace),
     ):
         monkeypatch.setenv(f"STAND_IN_{name}", str(value))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
@@ -69,12 +84,20 @@ def test_the_story_is_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.M
     assert well, said
     assert "simulated model" in said.splitlines()[0]
     log = (folder / "log").read_text().splitlines()
-    tape = f"runs/night-{len(log) - 2}.tape"
-    assert log[-3].startswith(f"record -o {tape} --task=1841 -e AGENT_MODEL=")
-    assert "--resolve=api.openai.com:443=127.0.0.1:" in log[-3]
-    assert log[-2] == f"replay {tape}"
-    assert log[-1].startswith(f"replay --report changed.json {tape} -- ")
-    assert log[-1].endswith("agent.py --rule rule-strict.txt")
+    recorded = [line for line in log if line.startswith("record")]
+    after = log[len(recorded) :]
+    tape = f"runs/night-{len(recorded)}.tape"
+    assert recorded[-1].startswith(f"record -o {tape} --task=1841 -e AGENT_MODEL=")
+    assert "--resolve=api.openai.com:443=127.0.0.1:" in recorded[-1]
+    assert after[0] == f"replay {tape}"
+    assert after[1].startswith(f"replay --report runs/changed.json {tape} -- ")
+    assert after[1].endswith("agent.py --rule rule-strict.txt")
+    assert [line.split()[:2] for line in after[2:5]] == [
+        ["trace", "open"], ["trace", "diagnose"], ["trace", "safety"],
+    ]  # fmt: skip
+    assert after[5].startswith(f"rewind {tape} --to s3 --hint ")
+    assert after[6].startswith(f"test {tape} --at s3 -o tests ")
+    assert "filed under CUST-4471, rightly" in said
     assert f"rerail replay {tape}" in said
     assert (folder / "runs").stat().st_mode & 0o077 == 0
 
@@ -85,6 +108,7 @@ def test_the_story_is_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.M
         ({"record": 125}, "recording ended with status 125"),
         ({"record": 1}, "recording ended with status 1"),
         ({"replay": 1}, "replaying ended with status 1, not 0"),
+        ({"trace": 2}, "`rerail trace` ended with status 2"),
         ({"changed": 0}, "the changed agent's replay diverged at turn 3 (status 0)"),
     ],
 )

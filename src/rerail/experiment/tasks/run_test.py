@@ -1,7 +1,8 @@
 """The hidden run-time test: the project compiled by itself, then run by Node against the test.
 
-Code that an agent wrote runs here: without an environment, within a time, and under Node's own
-permissions, which leave it its folder to read and nothing to write or start.
+Code that an agent wrote runs here: without an environment, within a time, under Node's own
+permissions, which leave it its folder to read and nothing to write or start, and where the kernel
+allows it in a sandbox, which leaves it no network either.
 """
 
 import re
@@ -13,7 +14,9 @@ from typing import Final
 
 from rerail.errors import ToolFailed
 from rerail.experiment.tasks.toolbox import Tools
-from rerail.launch.once import run_once
+from rerail.launch.errand import Errand, run_errand
+from rerail.sandbox.handshake import SandboxFailed
+from rerail.sandbox.plane import Plane
 from rerail.tools.layout import Layout
 from rerail.tools.typescript_cold import compile_cold
 
@@ -51,12 +54,21 @@ def run_test(files: Mapping[str, str], test: str, word: str, tools: Tools) -> Ru
         layout = Layout(Path(folder))
         layout.put({**written, "package.json": files["package.json"], _TEST: test})
         words = [str(tools.node), *_permissions(tools, layout.root), _TEST, word]
-        said = run_once(words, cwd=layout.root, environment={}, seconds=SECONDS)
-    if said.status is None:
+        said = _run(words, layout.root)
+    if said.timed_out:
         return RunTest(False, f"it did not end within {SECONDS:g} s")
-    if said.status == 0 and said.output.split()[-1:] == [word]:
+    if said.well and said.output.decode(errors="replace").split()[-1:] == [word]:
         return RunTest(True)
-    return RunTest(False, (said.errors or said.output)[-_SHOWN:] or f"it ended {said.status}")
+    last = (said.errors or said.output)[-_SHOWN:].decode(errors="replace")
+    return RunTest(False, last or f"it ended with {said.status}")
+
+
+def _run(words: list[str], folder: Path) -> Errand:
+    try:
+        plane = Plane(writable=[folder], hidden=[])
+        return run_errand(words, cwd=folder, environment={}, seconds=SECONDS, sandbox=plane)
+    except SandboxFailed:  # it has not begun: Node's permissions alone must do
+        return run_errand(words, cwd=folder, environment={}, seconds=SECONDS)
 
 
 def _permissions(tools: Tools, folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from rerail.errors import ToolMissing
-from rerail.launch.once import run_once
+from rerail.launch.errand import run_errand
 from rerail.tools.programs import find_typescript
 from rerail.tools.typescript import TypeScript
 
@@ -62,10 +62,9 @@ def find_tools(
 
 
 def _major(node: Path) -> int:
-    said = run_once([str(node), "--version"], cwd=Path("/"), environment={}, seconds=_SECONDS)
-    major = re.match(r"v(\d+)\.", said.output)
-    if said.status != 0 or major is None or int(major[1]) < _OLDEST_NODE:
-        raise ToolMissing(
-            f"{node} is {said.output.strip() or 'no Node'}", hint="install Node 20 or newer"
-        )
+    said = run_errand([str(node), "--version"], cwd=Path("/"), environment={}, seconds=_SECONDS)
+    told = said.output.decode(errors="replace").strip()
+    major = re.match(r"v(\d+)\.", told)
+    if not said.well or major is None or int(major[1]) < _OLDEST_NODE:
+        raise ToolMissing(f"{node} is {told or 'no Node'}", hint="install Node 20 or newer")
     return int(major[1])

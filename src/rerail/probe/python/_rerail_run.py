@@ -34,6 +34,7 @@ class Run:
         self.signed: "Any" = None
         self._log = -1
         self._forks = 0
+        self.is_fork = False
         self._base = ""
         self.renewed: "List[Any]" = []
 
@@ -149,6 +150,7 @@ class Run:
         if not self.live:
             return
         self.parent, n, self._forks = self.name, self._forks - 1, 0
+        self.is_fork = True
         before, self._log = self._log, -1
         try:
             os.close(before)

@@ -41,6 +41,24 @@ def start(hooks: "Dict[str, Callable[[Any], None]]") -> None:
         hooks["tempfile"] = _rerail_random.install_tempfile
 
 
+def _tell_of_exec(os: "Any") -> None:
+    """A fork that becomes another program is a child of which nobody hears anything more."""
+
+    def telling(native: "Any") -> "Any":
+        def exec_(path: "Any", args: "Any", *environment: "Any") -> "Any":
+            if RUN.live and RUN.is_fork and os.access(path, os.X_OK):  # PATH is tried in turn
+                words = " ".join(map(os.fsdecode, args))
+                RUN.missing("a child that was made by fork and exec is not on the tape", words)
+            return native(path, args, *environment)
+
+        exec_.__name__ = native.__name__
+        exec_.__doc__ = native.__doc__
+        return exec_
+
+    for name in ("execv", "execve"):
+        setattr(os, name, telling(getattr(os, name)))
+
+
 def _also(
     hooks: "Dict[str, Callable[[Any], None]]", name: str, hook: "Callable[[Any], None]"
 ) -> None:
@@ -86,5 +104,6 @@ def _tell_of_children(hooks: "Dict[str, Callable[[Any], None]]") -> None:
 
         return os.system(command)  # noqa: S605 - the agent's own
 
+    _tell_of_exec(os)
     native, os.system = os.system, system
     hooks["subprocess"] = install

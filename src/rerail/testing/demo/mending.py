@@ -1,11 +1,13 @@
 """The second half of the demo: the odd run is traced, rewound with a hint, and kept as a test."""
 
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from rerail.holds import Holds
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.demo.desk import RIGHT, TICKET
 from rerail.testing.demo.stage import Kind, Stage, stage
@@ -26,21 +28,26 @@ class Mending:
         self._tape = str(tape.relative_to(typed.folder))
         self._name = tape.stem
         self._agent = list(agent)
+        self._case = tape.with_name(f"{CASE}-{tape.stem}").absolute()
         self._failures: list[str] = []
 
     def walk(self, authority: CertificateAuthority) -> list[str]:
         """Go through it; returns what did not go as it should."""
-        self._trace()
-        with stage(self._kind, authority) as servers:
-            self._rewind(servers)
-        self._keep()
+        try:
+            self._trace()
+            with stage(self._kind, authority) as servers:
+                self._rewind(servers)
+            self._keep()
+        finally:
+            self._release()
         return self._failures
 
     def _trace(self) -> None:
         self._typed.say(
-            "\n4. Where did it go wrong, and did anything reach the outside? From the records alone:"
+            "\n4. Where did it go wrong, and what reached the outside? From the records alone."
+            "\n   Until that is settled, no other run of the task starts by itself."
         )
-        case = f"{CASE}-{self._name}"
+        case = str(self._case.relative_to(self._typed.folder.absolute()))
         question = f"Why was ticket {TICKET} filed as it was?"
         self._must(0, "rerail", "trace", "open", self._tape, "--question", question, "-o", case)
         self._typed.run(["rerail", "trace", "diagnose", case])
@@ -58,7 +65,7 @@ class Mending:
         fork = f"runs/{self._name}-mended.tape"
         self._must(
             0, "rerail", "rewind", self._tape, "--to", STEP, "--hint", HINT, *allowed,
-            "-o", fork, "--force", *reach,
+            "--despite-hold", "the case is being mended", "-o", fork, "--force", *reach,
         )  # fmt: skip
         filed = servers.desk.filed.get(TICKET)
         if filed == RIGHT:
@@ -79,6 +86,17 @@ class Mending:
             self._typed.say("   It is not run here: pytest is not installed.")
             return
         self._must(0, Path(sys.executable).name, "-m", "pytest", "-q", "tests")
+
+    def _release(self) -> None:
+        """The task may run again: this demo leaves no hold behind, whatever went wrong in it."""
+        with Holds.open(os.environ) as holds:
+            mine = [
+                hold.id for hold in holds.on(task_id=TICKET) if Path(hold.case_folder) == self._case
+            ]
+        for hold in mine:
+            self._must(
+                0, "rerail", "runs", "release", hold, "--reason", "mended, and kept as a test"
+            )
 
     def _must(self, status: int, *command: str) -> None:
         found = self._typed.run(command)

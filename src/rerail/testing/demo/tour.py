@@ -29,7 +29,7 @@ OWN_FAILURE: Final = 125
 
 CHANGED: Final = "rule-strict.txt"
 CHANGED_TURN: Final = 3
-REPORT: Final = "changed.json"
+REPORT: Final = "runs/changed.json"
 
 
 class Tour:

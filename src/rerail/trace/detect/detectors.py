@@ -35,6 +35,7 @@ _MODULES: Final = (
     "reply_cut",
     "model_failed",
     "wrong_owner",
+    "another_than_sought",
     "closed_door",
     "recount",
     "denied_record",

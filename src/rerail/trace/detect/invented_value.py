@@ -6,23 +6,20 @@ from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading
-from rerail.trace.detect.words import identifier, plain
+from rerail.trace.detect.words import identifier
 from rerail.trace.finding import Finding
 
 
 def _invented(reading: Reading) -> Iterator[tuple[Call, str, str]]:
     """The first identifier of each write that nothing before holds, with its field."""
     for call in reading.writes:
-        text = ""
         for thing, key in call.things.items():
             told_at = reading.first_told.get(thing)
             if not identifier(thing) or (told_at is not None and told_at < call.asked):
                 continue
-            text = text or plain(reading.told_before(call.asked))
-            if plain(thing) in text or plain(thing).replace(" ", "") in text.replace(" ", ""):
-                continue
-            yield call, thing, key
-            break
+            if not reading.was_said(thing, call.asked):
+                yield call, thing, key
+                break
 
 
 def _finder(refused: bool) -> Callable[[Reading], Iterator[Finding]]:

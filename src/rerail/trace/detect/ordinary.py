@@ -10,7 +10,7 @@ from typing import Final
 from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.outcome import is_error
-from rerail.trace.detect.reading import Reading, told
+from rerail.trace.detect.reading import Reading
 from rerail.trace.finding import Finding
 
 _MOST_THINGS: Final = 24
@@ -60,7 +60,7 @@ def _find_apart(reading: Reading) -> Iterator[Finding]:
     """Things in one write that no message before names together."""
     for call in reading.writes:
         things = sorted(call.things)[:_MOST_THINGS]
-        texts = [told(said).lower() for said in reading.said[: call.asked]] if things[1:] else []
+        texts = reading.told_texts[: call.asked] if things[1:] else []
         for one, other in combinations(things, 2):
             first = [text for text in texts if one in text]
             if (

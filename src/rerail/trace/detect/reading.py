@@ -14,7 +14,7 @@ from rerail.trace.detect.talk import Talk
 from rerail.trace.detect.things import Things
 from rerail.trace.detect.tools import is_write
 from rerail.trace.detect.values import canonical
-from rerail.trace.detect.words import identifiers
+from rerail.trace.detect.words import identifiers, plain
 from rerail.trace.story import Said, Story
 
 
@@ -81,10 +81,23 @@ class Reading:
                 found.setdefault(thing, index)
         return found
 
-    def told_before(self, index: int) -> str:
-        """All that was told to the model, or said by it, before a message."""
-        said = (told(one) or one.message.text for one in self.said[:index])
-        return "\n".join(text for text in said if text)
+    @cached_property
+    def told_texts(self) -> list[str]:
+        """What each message told the model, in small letters; nothing for the model's own."""
+        return [told(one).lower() for one in self.said]
+
+    @cached_property
+    def _spoken_and_told(self) -> list[tuple[str, str]]:
+        """Each message's words in plain form, with blanks and without."""
+        texts = [plain(told(one) or one.message.text) for one in self.said]
+        return [(text, text.replace(" ", "")) for text in texts]
+
+    def was_said(self, thing: str, before: int) -> bool:
+        """Whether any message before this one holds an identifier, however it is parted."""
+        whole, joined = plain(thing), plain(thing).replace(" ", "")
+        return any(
+            whole in text or joined in squeezed for text, squeezed in self._spoken_and_told[:before]
+        )
 
     def answer_of(self, call: Call) -> Said:
         """The message that answers a call, else the one that asked for it."""

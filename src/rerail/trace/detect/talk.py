@@ -4,6 +4,7 @@ Where a run's instructions want a person's word before something is changed, tha
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,13 +65,20 @@ class Talk:
         """All that was said up to a message, it included, in plain form."""
         return "\n".join(text for text in self._plain[: index + 1] if text)
 
+    @cached_property
+    def _spoken_by(self) -> dict[str, list[int]]:
+        """The messages that have words, by their role."""
+        found: dict[str, list[int]] = {}
+        for at, one in enumerate(self.said):
+            if one.message.text.strip():
+                found.setdefault(one.message.role, []).append(at)
+        return found
+
     def last(self, role: str, before: int) -> int | None:
         """The last message of a role that has words, before this one."""
-        for at in range(before - 1, -1, -1):
-            message = self.said[at].message
-            if message.role == role and message.text.strip():
-                return at
-        return None
+        spoken = self._spoken_by.get(role, [])
+        at = bisect_left(spoken, before)
+        return spoken[at - 1] if at else None
 
     def approval(self, index: int) -> Approval:
         """What was said last before this message, by the person and, before that, by the model."""

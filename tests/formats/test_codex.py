@@ -1,0 +1,62 @@
+import json
+from pathlib import Path
+
+import zstandard
+
+from rerail.formats.reading import import_file, read
+from rerail.llm.view import ToolCall, ToolCallResponse
+from tests.formats.files import lines
+
+RECORDS = (
+    {"type": "session_meta", "payload": {"id": "c1", "cwd": "/w", "instructions": "Be brief."}},
+    {"type": "turn_context", "payload": {"model": "gpt-5-codex"}},
+    {
+        "type": "response_item",
+        "payload": {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "ls"}],
+        },
+    },
+    {
+        "type": "response_item",
+        "timestamp": "2026-01-02T03:04:05Z",
+        "payload": {
+            "type": "function_call",
+            "name": "shell",
+            "call_id": "k",
+            "arguments": '{"cmd": "ls"}',
+        },
+    },
+    {
+        "type": "response_item",
+        "payload": {
+            "type": "function_call_output",
+            "call_id": "k",
+            "output": json.dumps({"output": "no such folder", "metadata": {"exit_code": 2}}),
+        },
+    },
+    {"type": "event_msg", "payload": {"type": "token_count", "info": {}}},
+    {"type": "event_msg", "payload": {"type": "error", "message": "usage limit reached"}},
+    {"type": "event_msg", "payload": {"type": "turn_aborted"}},
+)
+
+
+def test_a_rollout_is_a_conversation(tmp_path: Path) -> None:
+    story = read(lines(tmp_path / "r.jsonl", *RECORDS))
+    roles = [said.message.role for said in story.said]
+    assert roles == ["system", "user", "assistant", "tool", "assistant"]
+    assert story.said[2].message.parts == (ToolCall("k", "shell", {"cmd": "ls"}),)
+    assert story.said[2].model == "gpt-5-codex"
+    assert story.said[3].message.parts == (ToolCallResponse("k", "no such folder", is_error=True),)
+    assert story.said[4].error == "usage limit reached"
+    assert (story.ended, story.ids) == ("turn_aborted", {"session": "c1", "folder": "/w"})
+
+
+def test_a_packed_rollout_is_read_too(tmp_path: Path) -> None:
+    plain = lines(tmp_path / "r.jsonl", *RECORDS)
+    packed = tmp_path / "r.jsonl.zst"
+    packed.write_bytes(zstandard.compress(plain.read_bytes()))
+    imported = import_file(packed)
+    assert imported.format == "codex"
+    assert len(imported.stories[0].said) == 5

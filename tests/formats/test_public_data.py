@@ -1,0 +1,50 @@
+"""Every public recording is imported and looked at without a crash, or refused with a reason.
+
+The folder is named by RERAIL_TRACE_DATA; without it these are skipped.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bench.trace import AIRLINE, LABELLED, LABELS, labelled_by, localisation, runs, separation
+from rerail.formats.file import ImportRefused
+from rerail.formats.reading import import_file
+from rerail.trace.detect.detector import Material
+from rerail.trace.detect.detectors import detect
+
+FOLDER = Path(os.environ.get("RERAIL_TRACE_DATA") or "nowhere")
+FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())
+KNOWN = {".traj": "swe-agent", ".eval": "inspect", ".jsonl": "claude-code"}
+
+pytestmark = pytest.mark.skipif(
+    not FILES, reason="RERAIL_TRACE_DATA names no folder of public data"
+)
+
+
+@pytest.mark.parametrize("path", FILES or [FOLDER], ids=lambda path: path.name)
+def test_a_file_is_read_or_refused(path: Path) -> None:
+    try:
+        imported = import_file(path)
+    except ImportRefused as refused:
+        assert path.suffix not in KNOWN
+        assert refused.hint
+        return
+    assert imported.format == KNOWN.get(path.suffix, "chat-messages")
+    for finding in detect(Material(imported.stories)):
+        assert finding.evidence
+
+
+def test_the_labelled_failures_are_pointed_at() -> None:
+    found = runs(FOLDER / LABELLED, labelled_by(FOLDER / LABELS))
+    rows = dict(line.strip("| ").split(" | ") for line in localisation("", found)[4:-1])
+    assert int(rows["top three places, first two tiers alone"]) >= 20
+
+
+def test_failed_and_passed_runs_are_told_apart() -> None:
+    found = runs(FOLDER / AIRLINE, lambda document, story: frozenset())
+    row = next(line for line in separation("", found, "airline") if "any of the first" in line)
+    failed, passed = row.strip("| ").split(" | ")[-2:]
+    assert int(failed) >= 55
+    assert int(passed) <= 8
