@@ -93,16 +93,6 @@ def test_every_part_of_a_group_has_its_section() -> None:
         assert f"](#rerail-{'-'.join(words)})" in SECTIONS[f"`rerail {words[0]}`"]
 
 
-@pytest.mark.parametrize("part", ["hold", "ls", "release"])
-def test_every_part_of_runs_has_its_section(part: str) -> None:
-    found = {f"{own.info_name}": own for own in every_context() if own.parent is not CONTEXT}[part]
-    section = SECTIONS[f"`rerail runs {part}`"]
-    assert documented(f"`rerail runs {part}`") == options(found)
-    usage = re.sub(r"\s+", " ", found.get_usage()).removeprefix("Usage: ")
-    assert f"\n{usage}\n" in section
-    assert f"](#rerail-runs-{part})" in SECTIONS["`rerail runs`"]
-
-
 def test_no_option_is_mentioned_that_does_not_exist() -> None:
     known = spellings(options(CONTEXT))
     for own in every_context():

@@ -73,7 +73,7 @@ def example(tmp_path: Path) -> Iterator[Callable[..., tuple[int, Path]]]:
         said = started.stdout.readline()
         assert said.startswith("simulated model: ")
         given = {**environment, "MODEL_URL": said.split()[-1]}
-        words = ["run", "task.yaml", "-o", "run.tape", "--force", "--no-wait"]
+        words = ["run", "task.yaml", "--run", "RUN-8894", "-o", "run.tape", "--no-wait"]
         path = f"{Path(sys.executable).parent}:{environment['PATH']}"
         done = subprocess.run(
             [sys.executable, "-m", "rerail.cli", *words],
@@ -103,6 +103,8 @@ def test_run_8894_stops_on_a_check_that_went_by_the_wrong_baseline(
     ]  # fmt: skip
     [accepted] = events(tape, planes.TaskAccepted)
     assert (accepted.task_id, accepted.version) == ("TASK-1061", "8")
+    with Tape.open(tape) as opened:
+        assert (opened.run.run_id, opened.run.task_id) == ("RUN-8894", "TASK-1061")
     loaded, reported = events(tape, planes.BaselineLoaded)
     assert (loaded.version, loaded.reported) == ("12", False)
     assert (reported.version, reported.wanted_version) == ("11", "12")

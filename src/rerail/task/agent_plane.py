@@ -138,7 +138,7 @@ def prepare(account: Account, layout: Layout, needs: list[Path], channel: Path) 
 
 
 def _contain(account: Account, layout: Layout, needs: list[Path], channel: Path) -> Plane:
-    reads = [layout.home / path for path in layout.contract.agent.reads]
+    reads = [layout.home / Path(path).expanduser() for path in layout.contract.agent.reads]
     probes = probe_paths()
     shown = [
         *reads,
