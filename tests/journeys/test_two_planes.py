@@ -543,3 +543,28 @@ def test_a_credential_that_is_not_there_is_said_first(lab: Lab) -> None:
     assert ran.status == 2
     assert "`LAB_TOKEN`, which opens the target, is not set" in ran.said
     assert not ran.tape.exists()
+
+
+@pytest.mark.parametrize("part", ["agent", "checker", "apply", "reconcile"])
+def test_a_program_that_is_not_there_is_said_before_an_agent_works(part: str, lab: Lab) -> None:
+    holder = lab.contract if part in lab.contract else lab.contract["target"]
+    holder[part]["command"] = ["no-such-program"]
+    ran = lab.run()
+    assert (ran.status, ran.outcome["state"]) == (2, "not started")
+    assert "no-such-program" in ran.said
+    assert not events(ran.tape, ProcessStarted)
+
+
+def test_an_agent_may_lie_in_its_workspace(lab: Lab) -> None:
+    script = lab.task / "workspace" / "work.sh"
+    script.write_text('#!/bin/sh\necho \'{"timeout_before_send": 2}\' > retry.json\n')
+    script.chmod(0o755)
+    lab.contract["agent"]["command"] = ["./work.sh"]
+    assert lab.run().outcome["state"] == "waiting"
+
+
+def test_the_policy_that_granted_is_on_the_tape(lab: Lab) -> None:
+    made = FAULTS["applied by policy"].make(lab)
+    [decided] = events(made.tape, planes.ApprovalDecided)
+    with Tape.open(made.tape) as tape:
+        assert tape.blob(decided.evidence.digest) == (lab.task / "policy.yaml").read_bytes()

@@ -302,7 +302,7 @@ class _Run:
             self._run_id,
             self._baseline,
             [*self._layout.hidden(), self._place.agent],
-            self._layout.programs(),
+            self._layout.checkers_programs(),
             self._settings.person,
         )
 
