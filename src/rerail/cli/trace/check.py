@@ -90,7 +90,7 @@ def _material(case: Case, sources: list[CaseSource]) -> Material:
         safety=safety(looked.found, now=wall_ns(), held=held(final)),
         sources=[*_states(entries_of(case), sources)],
         unopened=[*_unopened(diagnosis, sources)],
-        second=_second(diagnosis, sources),
+        second=second_place(diagnosis, sources),
         test=_outcome(case),
     )
 
@@ -129,7 +129,7 @@ def _unopened(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> Iterator[s
                 yield f"{place.source} {place.ref}"
 
 
-def _second(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> str | None:
+def second_place(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> str | None:
     """Where the second way comes out; None where the first divergence is in what was said."""
     if diagnosis.first is None or not diagnosis.first.evidence[0].ref.startswith("e"):
         return None
