@@ -73,7 +73,7 @@ def example(tmp_path: Path) -> Iterator[Callable[..., tuple[int, Path]]]:
         said = started.stdout.readline()
         assert said.startswith("simulated model: ")
         given = {**environment, "MODEL_URL": said.split()[-1]}
-        words = ["run", "task.yaml", "-o", "run.tape", "--force", "--no-wait"]
+        words = ["run", "task.yaml", "--run", "RUN-8894", "-o", "run.tape", "--no-wait"]
         path = f"{Path(sys.executable).parent}:{environment['PATH']}"
         done = subprocess.run(
             [sys.executable, "-m", "rerail.cli", *words],
@@ -103,6 +103,8 @@ def test_run_8894_stops_on_a_check_that_went_by_the_wrong_baseline(
     ]  # fmt: skip
     [accepted] = events(tape, planes.TaskAccepted)
     assert (accepted.task_id, accepted.version) == ("TASK-1061", "8")
+    with Tape.open(tape) as opened:
+        assert (opened.run.run_id, opened.run.task_id) == ("RUN-8894", "TASK-1061")
     loaded, reported = events(tape, planes.BaselineLoaded)
     assert (loaded.version, loaded.reported) == ("12", False)
     assert (reported.version, reported.wanted_version) == ("11", "12")
@@ -400,6 +402,19 @@ def test_a_repaired_checker_judges_the_unchanged_proposal(lab: Lab) -> None:
     assert applied.outcome["state"] == "waiting"
 
 
+def test_a_case_is_rechecked_while_its_task_is_held(lab: Lab) -> None:
+    made = FAULTS["the checker goes by another baseline"].make(lab)
+    opened = lab.rerail("trace", "open", str(made.tape), "--question", "why STOP?", "-o", "CASE-1")
+    assert opened.returncode == 0, opened.stderr
+    assert lab.run().status == 2
+    lab.checker()
+    ran = lab.run("--recheck", "CASE-1")
+    assert (ran.status, ran.outcome["verdict"]) == (0, "PASS")
+    held = lab.run("--apply", str(ran.tape))
+    assert held.status == 2
+    assert "a case is open" in held.said
+
+
 def test_nothing_is_applied_without_a_pass(lab: Lab) -> None:
     made = FAULTS["violates a policy in its input"].make(lab)
     ran = lab.run("--apply", str(made.tape))
@@ -528,3 +543,28 @@ def test_a_credential_that_is_not_there_is_said_first(lab: Lab) -> None:
     assert ran.status == 2
     assert "`LAB_TOKEN`, which opens the target, is not set" in ran.said
     assert not ran.tape.exists()
+
+
+@pytest.mark.parametrize("part", ["agent", "checker", "apply", "reconcile"])
+def test_a_program_that_is_not_there_is_said_before_an_agent_works(part: str, lab: Lab) -> None:
+    holder = lab.contract if part in lab.contract else lab.contract["target"]
+    holder[part]["command"] = ["no-such-program"]
+    ran = lab.run()
+    assert (ran.status, ran.outcome["state"]) == (2, "not started")
+    assert "no-such-program" in ran.said
+    assert not events(ran.tape, ProcessStarted)
+
+
+def test_an_agent_may_lie_in_its_workspace(lab: Lab) -> None:
+    script = lab.task / "workspace" / "work.sh"
+    script.write_text('#!/bin/sh\necho \'{"timeout_before_send": 2}\' > retry.json\n')
+    script.chmod(0o755)
+    lab.contract["agent"]["command"] = ["./work.sh"]
+    assert lab.run().outcome["state"] == "waiting"
+
+
+def test_the_policy_that_granted_is_on_the_tape(lab: Lab) -> None:
+    made = FAULTS["applied by policy"].make(lab)
+    [decided] = events(made.tape, planes.ApprovalDecided)
+    with Tape.open(made.tape) as tape:
+        assert tape.blob(decided.evidence.digest) == (lab.task / "policy.yaml").read_bytes()

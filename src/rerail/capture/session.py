@@ -114,7 +114,8 @@ class Recording:
         self._given = given
         self._on_start = on_start
         self.sandbox: Sandbox | None = None
-        find_program(settings.command[0], settings.environment, settings.cwd)
+        if given is None:  # else the command's folder may be made only after the first event
+            find_program(settings.command[0], settings.environment, settings.cwd)
         self._authority = Authority.open_or_create(default_folder(settings.environment))
         if settings.upstream.client_certificate is not None:
             _ = self._dialer  # It says now what is wrong with the certificate.

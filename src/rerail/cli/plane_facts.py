@@ -124,7 +124,7 @@ def _action_words(event: Event) -> str:
 
 def plane_body(event: Event, *, errors: bool = False) -> Body | None:
     """What such an event points to: a document or a command's output, or its standard error."""
-    names = ("errors",) if errors else ("contract", "content", "output")
+    names = ("errors",) if errors else ("contract", "content", "output", "evidence")
     found = (getattr(event, name, None) for name in names)
     return next((body for body in found if isinstance(body, Body)), None)
 

@@ -61,6 +61,7 @@ class Terminal:
     type=click.Path(path_type=Path),
     help="Where the tape goes; without it, runs/<utc time>-<short id>.tape.",
 )
+@click.option("--run", "run_id", metavar="ID", default="", help="The run's own identifier.")
 @click.option(
     "--recheck",
     metavar="TAPE|CASE",
@@ -93,6 +94,7 @@ def run(
     context: click.Context,
     contract: Path | None,
     tape: Path | None,
+    run_id: str,
     recheck: Path | None,
     applied: Path | None,
     approval: str,
@@ -122,6 +124,7 @@ def run(
             upstream=reach(environment, overrides=resolve_map(resolved)),
             overwrite=force,
             keep_workspace=keep_workspace,
+            run_id=run_id,
             log=log_event if context.obj else None,
         )
         with _output_aside(as_json):
@@ -152,8 +155,18 @@ def _follow(
         raise UsageProblem(
             "--recheck and --apply do not go together", hint="check first, then apply that tape"
         )
-    settings = FollowSettings(source, tape, dict(os.environ), contract, person, force)
+    settings = FollowSettings(_tape_of(source), tape, dict(os.environ), contract, person, force)
     return check_again(settings) if recheck else apply_stored(settings, approval)
+
+
+def _tape_of(source: Path) -> Path:
+    """The tape itself, or the one that a case was opened on."""
+    if not source.is_dir():
+        return source
+    from rerail.trace.case import Case
+    from rerail.trace.sources_of_case import entries_of
+
+    return entries_of(Case.open(source))[0].found_at(source)
 
 
 @contextmanager
@@ -173,11 +186,11 @@ def _output_aside(wanted: bool) -> Iterator[None]:
 
 
 def _report(done: "Done", as_json: bool) -> None:
+    if done.problem is not None:
+        complain(done.problem.what, done.problem.hint)
     if as_json:
         click.echo(json.dumps(_values(done), indent=2, ensure_ascii=False))
         return
-    if done.problem is not None:
-        complain(done.problem.what, done.problem.hint)
     lines = [
         ("run", f"{done.run_id} of {done.task_id}"),
         ("verdict", f"{done.verdict} by {done.rule}: {done.detail}" if done.verdict else ""),

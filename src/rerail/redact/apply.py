@@ -247,7 +247,10 @@ _FIELDS: Final = _table(
     (planes.CheckResult, {"name": _TEXT, "detail": _TEXT, "tests": _TEXT}),
     (planes.VerdictEmitted, {"rule": _TEXT, "detail": _TEXT}),
     (planes.ApprovalRequested, {"target": _TEXT, "who": _LINES}),
-    (planes.ApprovalDecided, {"target": _TEXT, "who": _TEXT, "reason": _TEXT}),
+    (
+        planes.ApprovalDecided,
+        {"target": _TEXT, "who": _TEXT, "reason": _TEXT, "evidence": _BODY},
+    ),
     (planes.ApprovalUnusable, {"target": _TEXT, "detail": _TEXT}),
     (planes.ActionAttempted, {"target": _TEXT, "argv": _ARGUMENTS}),
     (planes.ActionResult, {"output": _BODY, "errors": _BODY, "reason": _TEXT}),

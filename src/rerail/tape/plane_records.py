@@ -211,7 +211,10 @@ class ApprovalRequested(Event, frozen=True, kw_only=True, tag="approval.requeste
 
 
 class ApprovalDecided(Event, frozen=True, kw_only=True, tag="approval.decided"):
-    """Granted or refused, by whom and how. The scope is repeated: it is what was decided on."""
+    """Granted or refused, by whom and how. The scope is repeated: it is what was decided on.
+
+    `evidence` is the policy's file, where a policy decided.
+    """
 
     approval_id: str
     decision: Literal["granted", "refused"]
@@ -222,6 +225,7 @@ class ApprovalDecided(Event, frozen=True, kw_only=True, tag="approval.decided"):
     how: Literal["terminal", "command", "policy"]
     uses: int = 1
     reason: str = ""
+    evidence: Body | None = None
 
 
 class ApprovalConsumed(Event, frozen=True, kw_only=True, tag="approval.consumed"):

@@ -95,14 +95,32 @@ class Layout(Struct, frozen=True):
             places.append(self.home / self.contract.approval.policy)
         return places
 
-    def programs(self) -> list[Path]:
-        """Where the programs that the commands name are installed, and what is on the path."""
+    def agents_programs(self) -> list[Path]:
+        """Where the agent's program is installed, and what is on the path."""
+        return self._installed(self.argv, self.workspace)
+
+    def checkers_programs(self) -> list[Path]:
+        """The same of the checker."""
+        return self._installed(words(self.contract.checker.command, str(self.home)), self.home)
+
+    def find_all(self) -> None:
+        """Look for every program that will be needed, before an agent has worked in vain.
+
+        Raises CommandNotFound, CommandNotExecutable.
+        """
+        find_program(self.argv[0], self.environment, self.workspace)
+        target = self.contract.target
+        parts = (target.apply, target.read, target.reconcile) if target is not None else ()
+        for part in (self.contract.checker, *parts):
+            if part is not None:
+                find_program(words(part.command, str(self.home))[0], self.environment, self.home)
+
+    def _installed(self, command: list[str], folder: Path) -> list[Path]:
+        program = Path(find_program(command[0], self.environment, folder))
         found = [Path(place) for place in self.environment.get("PATH", "").split(":") if place]
-        for command in (self.argv, words(self.contract.checker.command, str(self.home))):
-            program = Path(find_program(command[0], dict(self.environment), self.home))
-            for file in (program.absolute(), Path(os.path.realpath(program))):
-                found.append(file)
-                found += [file.parent.parent] if self._is_installed(file.parent.parent) else []
+        for file in (program.absolute(), Path(os.path.realpath(program))):
+            found.append(file)
+            found += [file.parent.parent] if self._is_installed(file.parent.parent) else []
         return found
 
     def _is_installed(self, prefix: Path) -> bool:
@@ -130,6 +148,7 @@ def prepare(account: Account, layout: Layout, needs: list[Path], channel: Path) 
         size=sum(entry.size for entry in base.tree),
         left_out=base.left_out,
     )
+    layout.find_all()
     inputs = layout.workspace / OURS / "inputs"
     inputs.mkdir(parents=True)
     read_inputs(account, layout.contract, layout.home, inputs)
@@ -138,11 +157,11 @@ def prepare(account: Account, layout: Layout, needs: list[Path], channel: Path) 
 
 
 def _contain(account: Account, layout: Layout, needs: list[Path], channel: Path) -> Plane:
-    reads = [layout.home / path for path in layout.contract.agent.reads]
+    reads = [layout.home / Path(path).expanduser() for path in layout.contract.agent.reads]
     probes = probe_paths()
     shown = [
         *reads,
-        *layout.programs(),
+        *layout.agents_programs(),
         *needs,
         probes.python,
         probes.node_preload.parent,

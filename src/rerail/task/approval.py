@@ -69,17 +69,18 @@ def ask(account: Account, holds: Holds, question: Question, person: Person | Non
     Without a `person` it is left waiting where no policy decides.
     """
     approval = _put(account, holds, question)
-    if not _by_policy(holds, question, approval) and person is not None:
+    policy = _by_policy(holds, question, approval)
+    if not policy and person is not None:
         _wait(holds, approval, person)
     decided = holds.approval(approval.id)
     assert decided is not None
     if decided.state in ("granted", "refused"):
-        note_decision(account, decided)
+        note_decision(account, decided, policy)
     return decided
 
 
-def note_decision(account: Account, approval: Approval) -> None:
-    """Put down how somebody decided."""
+def note_decision(account: Account, approval: Approval, policy: bytes = b"") -> None:
+    """Put down how somebody decided; `policy` is the file by which it was, where one was."""
     how = approval.how if approval.how in ("terminal", "command", "policy") else "command"
     account.note(
         ApprovalDecided,
@@ -92,6 +93,7 @@ def note_decision(account: Account, approval: Approval) -> None:
         who=approval.decided_by,
         how=how,
         reason=approval.reason,
+        evidence=account.document(policy) if policy else None,
     )
     account.kept()
 
@@ -156,10 +158,11 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
     return approval
 
 
-def _by_policy(holds: Holds, question: Question, approval: Approval) -> bool:
+def _by_policy(holds: Holds, question: Question, approval: Approval) -> bytes:
+    """Have the contract's policy decide; returns its file where it granted."""
     name = question.contract.approval.policy
     if not name:
-        return False
+        return b""
     try:
         content = (question.home / name).read_bytes()
     except OSError as error:
@@ -170,8 +173,9 @@ def _by_policy(holds: Holds, question: Question, approval: Approval) -> bool:
     policy = parse_policy(content, name)
     made = question.proposed.made
     if not policy.grants_it(made, target=approval.target, task=approval.task_id):
-        return False
-    return holds.decide(approval.id, grant=True, by=policy.title, how="policy", reason="")
+        return b""
+    holds.decide(approval.id, grant=True, by=policy.title, how="policy", reason="")
+    return content
 
 
 def _wait(holds: Holds, approval: Approval, person: Person) -> None:

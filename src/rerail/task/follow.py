@@ -238,7 +238,7 @@ class _Following:
             self._run_id,
             self._baseline,
             layout.hidden(),
-            layout.programs(),
+            layout.checkers_programs(),
             self._settings.person,
         )
 

@@ -7,6 +7,8 @@ is removed by the next one: nobody holds its lock.
 
 import fcntl
 import os
+import re
+import secrets
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -28,7 +30,7 @@ class Place:
     def __init__(self, environment: Mapping[str, str], run_id: str) -> None:
         runs = state_folder(environment) / "runs"
         _remove_what_was_left(runs)
-        self._state = runs / run_id
+        self._state = runs / re.sub(r"[^\w.-]", "-", f"{run_id}-{secrets.token_hex(3)}")
         try:
             self._state.mkdir(mode=0o700, parents=True)
             self.agent = Path(tempfile.mkdtemp(prefix=_OURS))

@@ -66,6 +66,7 @@ class RunSettings(Struct, frozen=True):
     upstream: UpstreamSettings = field(default_factory=UpstreamSettings)
     overwrite: bool = False
     keep_workspace: bool = False
+    run_id: str = ""
     log: Callable[[Event], None] | None = None
     say: Callable[[str], None] = lambda text: None
 
@@ -152,7 +153,7 @@ class _Run:
         self._holds = holds
         self._number = number
         self._before = before
-        self._run_id = f"run-{secrets.token_hex(6)}"
+        self._run_id = _named(settings.run_id, number)
         self._done = Done(settings.tape, "", self._run_id, read.contract.task, Ended("stopped"))
 
     def go(self) -> Done:
@@ -301,7 +302,7 @@ class _Run:
             self._run_id,
             self._baseline,
             [*self._layout.hidden(), self._place.agent],
-            self._layout.programs(),
+            self._layout.checkers_programs(),
             self._settings.person,
         )
 
@@ -341,6 +342,12 @@ class _Run:
             )
         account.note(TaskEnded, "runner", state=ended.state, reason=ended.reason)
         self._done = replace(self._done, workspace=workspace if kept else "")
+
+
+def _named(run_id: str, number: int) -> str:
+    """The run's id: the one that is given, for a retry with its number; else one made up."""
+    given = f"{run_id}-{number}" if number > 1 else run_id
+    return given if run_id else f"run-{secrets.token_hex(6)}"
 
 
 def note_proposal(account: Account, proposed: Proposed) -> None:

@@ -11,7 +11,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from rerail.errors import UserError
-from rerail.launch.command import find_program
 from rerail.tape.plane_records import BaselineLoaded, ObservationRead
 from rerail.task.account import Account
 from rerail.task.contract import Baseline, Contract, Input, digest_in, is_as_named
@@ -78,14 +77,6 @@ def version_in(content: bytes, path: str) -> str:
         return ""
     said = found.get("version") if isinstance(found, dict) else None
     return str(said) if isinstance(said, str | int) and not isinstance(said, bool) else ""
-
-
-def may_run(words: list[str], folder: Path, environment: dict[str, str]) -> None:
-    """Look for a command's program, so that a wrong name is known before an agent has worked.
-
-    Raises CommandNotFound, CommandNotExecutable.
-    """
-    find_program(words[0], environment, folder)
 
 
 def _read_input(account: Account, given: Input, folder: Path, into: Path) -> bytes:

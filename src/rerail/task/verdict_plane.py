@@ -132,7 +132,8 @@ class _Applying:
             return self._unusable(why)
         folder = self._laid_out()
         subject = Subject(self._proposed.ref, self._attempt, self._approval, folder)
-        targets.read(self._account, self._reach, "before", subject)
+        if not targets.read(self._account, self._reach, "before", subject):
+            return Ended("refused", "the target cannot be read: nothing was sent to it")
         refused = self._begin()
         if refused is not None:
             return refused

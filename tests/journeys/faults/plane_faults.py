@@ -298,9 +298,15 @@ def claims(lab: Lab) -> Made:
     return granted(lab)
 
 
-@fault("the target cannot be read", "target", "applied")
+@fault("the target cannot be read", "target", "refused")
 def unreadable_target(lab: Lab) -> Made:
     lab.target("read", "fails")
+    return granted(lab)
+
+
+@fault("the target cannot be read afterwards", "target", "applied")
+def unreadable_afterwards(lab: Lab) -> Made:
+    lab.target("read", "fails once applied")
     return granted(lab)
 
 

@@ -22,7 +22,7 @@ def main() -> int:
         time.sleep(60)
     if WHAT == "apply":
         return apply()
-    if HOW == "fails":
+    if HOW == "fails" or (HOW == "fails once applied" and attempts()):
         print("the target cannot be reached", file=sys.stderr)
         return 1
     print(json.dumps(state() if WHAT == "read" else answer()))
