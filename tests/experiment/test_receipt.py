@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 
 from rerail.experiment.measured import Run, State, Tokens
-from rerail.experiment.receipt import Receipt, make_receipt, schema, to_json
+from rerail.experiment.receipt import Receipt, schema, to_json
+from rerail.experiment.reckoning import make_receipt
 
 from .made_up import key, plan, run, states
 
