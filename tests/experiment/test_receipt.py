@@ -50,6 +50,15 @@ def test_tokens_of_runs_that_fixed_nothing_count_for_a_fix() -> None:
     assert arms["start-over"].tokens_per_fix is None
 
 
+def test_each_task_is_counted_too() -> None:
+    by_task = receipt().arms[0].by_task
+    assert {task: (one.fixed, one.runs) for task, one in by_task.items()} == {
+        "sums/1": (1, 1),
+        "sums/2": (1, 1),
+        "sums/3": (0, 1),
+    }
+
+
 def test_arms_are_compared_pair_by_pair() -> None:
     first, *_, last = receipt().comparisons
     assert (first.first, first.second) == ("rewind+hint", "start-over+hint")

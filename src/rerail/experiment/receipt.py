@@ -29,6 +29,13 @@ class Share(Struct, frozen=True, kw_only=True):
     exact: Interval
 
 
+class TaskShare(Struct, frozen=True, kw_only=True):
+    """The same of one task: too few runs for an interval."""
+
+    fixed: int
+    runs: int
+
+
 class Spread(Struct, frozen=True, kw_only=True):
     """Sizes in bytes: percentiles are values that occurred."""
 
@@ -59,6 +66,7 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     checked: Annotated[Share, _says("where a check had run in the first run")]
     unchecked: Annotated[Share, _says("where none had")]
     unbroken: Annotated[Share, _says("without runs that the model's service broke")]
+    by_task: dict[str, TaskShare]
     cheated: int
     broken: int
     missing: Annotated[int, _says("runs that are not over")]

@@ -7,7 +7,16 @@ from typing import Final
 from rerail.experiment.contract import Arm
 from rerail.experiment.measured import Run, Tokens, kept_failures, point
 from rerail.experiment.plan import FIRST, Key, Plan
-from rerail.experiment.receipt import ArmResult, Comparison, Failure, Firsts, Receipt, Share, Spread
+from rerail.experiment.receipt import (
+    ArmResult,
+    Comparison,
+    Failure,
+    Firsts,
+    Receipt,
+    Share,
+    Spread,
+    TaskShare,
+)
 from rerail.experiment.statistics import (
     Interval,
     bootstrap,
@@ -112,6 +121,7 @@ def _arm(arm: str, kept: list[Run], by_key: _ByKey) -> ArmResult:
         checked=_share([run for failure, run in pairs if run and failure.checked]),
         unchecked=_share([run for failure, run in pairs if run and not failure.checked]),
         unbroken=_share([run for run in runs if run.outcome != "broken"]),
+        by_task=_by_task(runs),
         cheated=sum(run.outcome == "cheated" for run in runs),
         broken=sum(run.outcome == "broken" for run in runs),
         missing=len(kept) - len(runs),
@@ -120,6 +130,12 @@ def _arm(arm: str, kept: list[Run], by_key: _ByKey) -> ArmResult:
         tokens_per_fix=_by(tokens.total, fixes),
         turns_per_run=_by(sum(run.turns for run in runs), len(runs)),
     )
+
+
+def _by_task(runs: list[Run]) -> dict[str, TaskShare]:
+    tasks = sorted({run.key.task for run in runs})
+    of = {task: [run.fixed for run in runs if run.key.task == task] for task in tasks}
+    return {task: TaskShare(fixed=sum(ends), runs=len(ends)) for task, ends in of.items()}
 
 
 def _comparisons(plan: Plan, kept: list[Run], by_key: _ByKey) -> list[Comparison]:
@@ -232,6 +248,7 @@ def _tokens(runs: Sequence[Run]) -> Tokens:
         output=sum(run.tokens.output for run in runs),
         calls=sum(run.tokens.calls for run in runs),
         uncounted=sum(run.tokens.uncounted for run in runs),
+        unanswered=sum(run.tokens.unanswered for run in runs),
     )
 
 
