@@ -329,6 +329,19 @@ def test_a_project_without_anything_is_judged_too(tools: Tools) -> None:
     assert rules(verdict) == {"protected", "removed"}
 
 
+def test_a_configuration_that_breaks_the_compiler_is_an_error_of_the_agent(tools: Tools) -> None:
+    task = task_named("renamed_field")
+    config = json.loads(task.start_files["tsconfig.json"])
+    config["compilerOptions"] |= {"noEmit": False, "incremental": True, "outDir": "/proc/nowhere"}
+    files = {**task.repair_files, "tsconfig.json": json.dumps(config)}
+    verdict = judge(task, files, tools=tools)
+    assert verdict.left
+    assert verdict.errors == ()
+    assert rules(verdict) == {"protected"}
+    assert not verdict.fixed
+    assert not verdict.cheated
+
+
 def test_a_path_that_leads_out_is_refused(tools: Tools) -> None:
     task = task_named("renamed_field")
     with pytest.raises(UsageProblem):
