@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from rerail.experiment.tasks.task import Task, task_named, tasks
 from rerail.experiment.tasks.toolbox import Tools
 from rerail.sandbox.plane import Plane
 from tests.experiment.tasks.otherwise import OTHERWISE
+from tests.node import MAJORS, node_or_skip
 from tests.typescript import tools_or_skip
 
 
@@ -292,6 +294,15 @@ def test_what_runs_may_not_reach_out(
     found = run_test(task.repair_files, test, "word", tools)
     assert not found.passed
     assert "ERR_ACCESS_DENIED" in found.said or "did not end" in found.said
+
+
+@pytest.mark.parametrize("major", MAJORS)
+def test_each_node_keeps_what_it_runs_in_its_folder(major: int, tools: Tools) -> None:
+    chosen = replace(tools, node=Path(node_or_skip(major)), node_major=major)
+    files = task_named("renamed_field").repair_files
+    assert run_test(files, "console.log(process.argv[2]);", "word", chosen).passed
+    reaches = "import fs from 'node:fs'; fs.readdirSync('/etc'); console.log(process.argv[2]);"
+    assert "ERR_ACCESS_DENIED" in run_test(files, reaches, "word", chosen).said
 
 
 def test_what_runs_has_no_network(tools: Tools, free_port: int) -> None:
