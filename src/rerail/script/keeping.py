@@ -28,6 +28,7 @@ from rerail.script.pause import Pause
 from rerail.script.proof import Signer, script_key
 from rerail.script.recorded import Recorded
 from rerail.script.values import encoded
+from rerail.tape.lock import busy
 from rerail.tape.plane_records import HoldMet
 from rerail.tape.records import Body, Component, Parent, RunEnded, RunStarted
 from rerail.tape.reopening import reopen
@@ -145,6 +146,9 @@ class Keeping:
         run, code = recorded.run, recorded.started.code.digest
         at = max(recorded.last_at, wall_ns() - run.wall)
         writer = reopen(path)
+        if writer.last_seq != recorded.last_seq:
+            writer.close()
+            raise busy(path)  # somebody took it up, and let go of it, since it was read
         keeping = cls(writer, run.run_id, code=code, at=at, exchanges=recorded.exchanges)
         keeping._told = HistoryDigest(recorded.history)
         return keeping
