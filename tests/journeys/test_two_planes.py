@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rerail.cli.facts import kind_of
+from rerail.launch.family import alive_in_session
 from rerail.sandbox import kernel, landlock
 from rerail.tape import plane_records as planes
 from rerail.tape.reader import Tape
@@ -385,6 +386,21 @@ def test_kill_at_any_moment_loses_nothing_and_applies_at_most_once(moment: type,
         assert done == (2 if settled else 1)
 
 
+def test_nothing_is_reconciled_while_it_is_still_under_way(lab: Lab) -> None:
+    lab.policy("retry.json")
+    lab.target("apply", "accepts, then hangs", time="30s")
+    process, _ = lab.start("--no-wait")
+    lab.wait_for((lab.live / "ready").exists, "nothing is applied")
+    asked = lab.rerail("reconcile", lab.open_attempt())
+    assert asked.returncode == 2
+    assert "is still under way: process" in asked.stderr
+    process.kill()
+    process.wait()
+    [attempt] = lab.holds().attempts()
+    lab.wait_for(lambda: not alive_in_session(attempt.session), "the action goes on alone")
+    assert lab.rerail("reconcile", attempt.id).returncode == 0
+
+
 # What is run again.
 
 
@@ -557,7 +573,7 @@ def test_a_program_that_is_not_there_is_said_before_an_agent_works(part: str, la
 
 def test_an_agent_may_lie_in_its_workspace(lab: Lab) -> None:
     script = lab.task / "workspace" / "work.sh"
-    script.write_text('#!/bin/sh\necho \'{"timeout_before_send": 2}\' > retry.json\n')
+    script.write_text("#!/bin/sh\necho '{\"timeout_before_send\": 2}' > retry.json\n")
     script.chmod(0o755)
     lab.contract["agent"]["command"] = ["./work.sh"]
     assert lab.run().outcome["state"] == "waiting"
