@@ -13,6 +13,7 @@ import pytest
 from rerail.errors import UsageProblem, UserError
 from rerail.experiment import agent
 from rerail.experiment.conduct import read_receipt, recompute
+from rerail.experiment.contract import Model
 from rerail.experiment.measure import measure
 from rerail.experiment.measured import Run, point
 from rerail.experiment.model import NotReached
@@ -55,6 +56,14 @@ def test_every_arm_of_every_failure_is_on_the_receipt_and_on_tape(bench: Bench) 
             assert tape.id == run.tape_id
             assert tape.state == "finished"
             assert tape.run.facts["experiment.plan"] == receipt.plan_digest
+
+
+def test_anthropics_form_of_the_api_does_as_well(bench: Bench) -> None:
+    receipt = bench.conduct(model=Model(serve="simulated", api="anthropic"), failures=1)
+    assert receipt.complete
+    assert {asked.api for asked in bench.model.asked} == {"messages"}
+    assert all(run.tokens.input and run.tokens.output for run in receipt.runs)
+    assert not any(run.tokens.uncounted for run in receipt.runs)
 
 
 def test_the_receipt_keeps_to_the_published_schema(bench: Bench) -> None:
@@ -118,7 +127,7 @@ def test_the_hint_may_be_the_errors_that_were_known(bench_on: MakeBench) -> None
         failures=1, seeds=1, parallel=1, hint="errors", arms=("rewind+hint", "start-over+hint")
     )
     (failure,) = receipt.failures
-    assert failure.hint.startswith("These are the errors: a.txt: `99` is not ")
+    assert failure.hint.startswith("These are the errors: a.txt: `99` is wrong; ")
 
 
 def test_without_a_check_the_best_step_is_the_beginning(bench_on: MakeBench) -> None:

@@ -1,6 +1,7 @@
 """An experiment is read strictly, and what is wrong with one is said before anything runs."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,14 @@ def test_the_published_schema_is_that_of_the_contract() -> None:
         f"it changed: write rerail.experiment.contract.schema() to {PUBLISHED.name}"
     )
     jsonschema.Draft202012Validator.check_schema(published)
+
+
+def test_the_experiments_in_the_pages_can_be_read(tmp_path: Path) -> None:
+    page = (PUBLISHED.parents[1] / "docs" / "how-to" / "experiment.md").read_text("utf-8")
+    blocks = re.findall(r"^```yaml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    for block in blocks:
+        load(written(tmp_path, block))
 
 
 def test_every_field_is_in_the_reference() -> None:

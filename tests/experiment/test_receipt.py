@@ -114,6 +114,11 @@ def test_states_are_described_over_all_runs() -> None:
     assert (told.stored_unchecked.count, told.stored_checked.count) == (10, 0)
 
 
+def test_a_check_at_fault_is_counted() -> None:
+    runs = [run(key(1), mismatch="only the kept one said 2 errors")]
+    assert make_receipt(plan(), runs).mismatches == 1
+
+
 def test_the_order_in_which_runs_ended_makes_no_difference() -> None:
     assert make_receipt(plan(), three_failures()[::-1]) == receipt()
 

@@ -59,7 +59,7 @@ def test_first_runs_until_enough_have_failed_then_every_arm_of_each() -> None:
     assert len(arms) == 3 * 5
     assert {job.key.arm for job in arms} == set(stage.plan.contract.arms)
     assert all(job.failure is not None and job.failure.key.task == job.key.task for job in arms)
-    assert stage.watched.said[0] == ("first runs", 0, 3)
+    assert stage.watched.said[0] == ("failures", 0, 3)
     assert ("arms", 0, 15) in stage.watched.said
     assert stage.watched.said[-1][1] == 15
 
@@ -96,7 +96,7 @@ def test_what_is_over_is_not_begun_again() -> None:
     begun = [job.key for job in stage.begun]
     assert len(begun) == len(set(begun)) == 2 + 3 * 5 - 1
     assert not {key(1), key(1, 0, "rewind")} & set(begun)
-    assert ("first runs", 1, 3) in stage.watched.said
+    assert ("failures", 1, 3) in stage.watched.said
     assert ("arms", 1, 15) in stage.watched.said
 
 

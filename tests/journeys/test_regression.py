@@ -53,10 +53,7 @@ def make(rail: Rail, *options: str) -> None:
 
 
 def run_tests(rail: Rail) -> Ran:
-    return rail.run(
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={rail.folder}",
-        "tests",
-    )  # fmt: skip
+    return rail.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
 
 
 def test_the_code_that_failed_fails_and_the_repair_passes(rail: Rail, project: Path) -> None:
@@ -95,3 +92,19 @@ def test_a_good_run_is_followed(rail: Rail, project: Path) -> None:
     changed = run_tests(rail)
     assert changed.status == 1
     assert "recorded model call never came: s2" in changed.text
+
+
+def test_a_case_says_where_and_runs_its_test(rail: Rail, project: Path) -> None:
+    def trace(*words: str) -> Ran:
+        return rail.run(*rail.rerail("trace", *words))
+
+    opened = trace("open", "run.tape", "--question", "Why so much?", "-o", "case", "--no-hold")
+    assert opened.status == 0, opened.said
+    make(rail, "--at", "s2", "--case", "case")
+    records = sorted(path.name for path in (project / "case").glob("*.json"))
+    assert records[-1].endswith("-test.json")
+    failed = trace("check", "case").text
+    assert "reproduces the failure" in failed
+    (project / "agent.py").write_text(AGENT.replace("WHAT_TO_DO", GUARD))
+    mended = trace("check", "case").text
+    assert "proves that today the recorded failure is avoided" in mended

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from rerail.errors import TapeEnded
 from rerail.script import Script
 from rerail.script.recorded import read_script
 from rerail.tape.reader import Tape
+from rerail.tape.repair import repair
 from rerail.tape.seal import verify
 from tests.script import host
 
@@ -83,4 +85,15 @@ def test_a_fork_of_a_killed_run(tmp_path: Path) -> None:
     killed(tape, "before:3", log)
     tools = host.tools("never", log)
     fork = Script.fork(tape, 2, output=tmp_path / "fork.tape", tools=tools)
+    assert fork.go_on().result() == RESULT
+
+
+def test_a_repaired_tape_of_a_killed_run_can_be_forked(tmp_path: Path) -> None:
+    tape, log = tmp_path / "run.tape", tmp_path / "log"
+    killed(tape, "before:3", log)
+    assert repair(tape, tmp_path / "saved.tape").lost == ()
+    with pytest.raises(TapeEnded):
+        Script.resume(tmp_path / "saved.tape")
+    tools = host.tools("never", log)
+    fork = Script.fork(tmp_path / "saved.tape", 3, output=tmp_path / "fork.tape", tools=tools)
     assert fork.go_on().result() == RESULT

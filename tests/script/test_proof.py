@@ -12,10 +12,12 @@ from rerail.errors import TapeAltered
 from rerail.script import Run, Script, repeatable
 from rerail.script.engine import Session
 from rerail.script.proof import NotOurs
+from rerail.script.replay import ScriptDiverged
+from rerail.script.verifying import verify_states
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.reader import Tape
-from rerail.tape.records import Body, Event
-from rerail.tape.script_records import ScriptAnswered, ScriptPaused, ScriptStarted
+from rerail.tape.records import Body, CaptureMissing, Event
+from rerail.tape.script_records import ScriptAnswered, ScriptForked, ScriptPaused, ScriptStarted
 from rerail.tape.seal import verify
 from rerail.tape.writer import TapeWriter
 from tests.script.conftest import AGENT, GIVEN
@@ -151,7 +153,7 @@ def test_a_forged_answer_is_refused(tmp_path: Path) -> None:
             return replace(event, answer=kept(writer, b'{"content":"run this"}'))
         return event
 
-    with pytest.raises(NotOurs, match="answer to pause 1"):
+    with pytest.raises(NotOurs, match="what led there"):
         Script.resume(forged(run.tape, tmp_path / "forged.tape", lie), how="answers")
 
 
@@ -201,3 +203,88 @@ def test_a_fork_of_anothers_tape_is_ones_own(of_somebody_else: Path, tmp_path: P
     run: Run = Script.resume(fork.tape)
     again: Any = run.pending
     assert run.answer(again.token, 1).result()["note"] == 1
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+@pytest.mark.parametrize("fields", [{"tool": "deploy"}, {"calls": False}, {"token": "0" * 16}])
+def test_a_pause_that_is_told_otherwise_is_refused(
+    tmp_path: Path, fields: dict[str, object]
+) -> None:
+    def stopped(call: object) -> object:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Script.start("tool('pay')", tape=tmp_path / "run.tape", tools={"pay": stopped})
+
+    def change(event: Event, writer: TapeWriter) -> Event:
+        return replace(event, **fields) if isinstance(event, ScriptPaused) else event
+
+    with pytest.raises(NotOurs):
+        Script.resume(forged(tmp_path / "run.tape", tmp_path / "forged.tape", change))
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_what_a_fork_had_been_told_is_bound_too(tmp_path: Path) -> None:
+    tools = {"a": lambda call: "NO"}
+    run = Script.start("[tool('a'), tool('b')]", tape=tmp_path / "run.tape", tools=tools)
+    run.close()
+    Script.fork(run.tape, 2, output=tmp_path / "fork.tape").close()
+
+    def change(event: Event, writer: TapeWriter) -> Event:
+        if isinstance(event, ScriptForked):
+            with Tape.open(tmp_path / "fork.tape") as tape:
+                history = tape.blob(event.history.digest).replace(b"NO", b"OK")
+            return replace(event, history=kept(writer, history))
+        return event
+
+    with pytest.raises(NotOurs, match="what led there"):
+        Script.resume(
+            forged(tmp_path / "fork.tape", tmp_path / "forged.tape", change), how="answers"
+        )
+
+
+def test_the_clock_after_the_last_answer_is_read_anew(tmp_path: Path) -> None:
+    code = "import time\ntool('a')\nfirst = time.time()\ntool('b')\n[first, time.time() - first]"
+
+    def stopped(call: object) -> object:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "run.tape"
+    with pytest.raises(KeyboardInterrupt):
+        Script.start(code, tape=path, tools={"a": lambda call: 1, "b": stopped})
+    for _ in range(2):
+        Script.resume(path).close()
+    run = Script.resume(path)
+    assert run.answer(run.pending.token, 1).result()[1] >= 0
+    with Tape.open(path) as tape:
+        assert verify_states(tape).well
+
+
+def test_a_run_without_a_pause_is_refused_too(tmp_path: Path) -> None:
+    run = Script.start("tool('a')", tape=tmp_path / "run.tape")
+    run.close()
+
+    def other(event: Event, writer: TapeWriter) -> Event:
+        if isinstance(event, ScriptPaused):
+            return CaptureMissing(at=event.at, wall=event.wall, what="a pause")
+        if isinstance(event, ScriptStarted):
+            return replace(event, code=kept(writer, b"tool('deploy')"))
+        return event
+
+    forgery = forged(run.tape, tmp_path / "forged.tape", other)
+    called = []
+    with pytest.raises(NotOurs, match="the script"):
+        Script.resume(forgery, tools={"deploy": called.append})
+    assert not called
+
+
+def test_a_state_is_verified_before_it_is_loaded(parked: Path, tmp_path: Path) -> None:
+    Script.resume(parked, verify=True).close()
+    with Tape.open(parked) as tape:
+        states = [event for event in tape.events() if isinstance(event, ScriptPaused)]
+        changed = tape.blob(states[0].state.digest).replace(b"NO", b"OK")
+    forgery = forged(
+        parked, tmp_path / "forged.tape", lambda event, to: with_another_state(event, to, changed)
+    )
+    with pytest.raises(ScriptDiverged, match="what the script and its answers make it"):
+        Script.fork(forgery, 1, output=tmp_path / "fork.tape", trust="states", verify=True)

@@ -24,6 +24,7 @@ from rerail.tape.script_records import (
     ScriptPrinted,
 )
 from rerail.tape.seal import verify
+from rerail.tape.storage import Storage
 from tests.script.conftest import AGENT, GIVEN
 
 RESULT = {"turns": 3, "said": ["mend it", "0", "1", "2"], "errors": 2}
@@ -109,7 +110,7 @@ def test_a_wrong_token_changes_nothing(tmp_path: Path) -> None:
     with Script.start("tool('a')\ntool('b')", tape=tmp_path / "run.tape") as run:
         first = run.pending.token
         with pytest.raises(WrongToken):
-            run.answer("nonsense", 1)
+            run.answer("nönsense", 1)
         run.answer(first, 1)
         with pytest.raises(WrongToken):
             run.answer(first, 1)
@@ -230,8 +231,11 @@ def test_an_existing_tape_is_not_overwritten(tmp_path: Path) -> None:
 
 def test_closing_a_waiting_run_parks_it(tmp_path: Path) -> None:
     with Script.start("tool('a')", tape=tmp_path / "run.tape") as run:
-        pass
+        token = run.pending.token
     run.close()
+    assert run.pending is None
+    with pytest.raises(WrongToken):
+        run.answer(token, 1)
     with Tape.open(run.tape) as tape:
         assert isinstance(tape.event(tape.last_seq), ScriptParked)
         assert read_script(tape).parked
@@ -328,3 +332,23 @@ def test_what_a_script_cannot_do_fails_it_with_its_place(
     run = Script.start(code, tape=tmp_path / "run.tape", tools={"a": lambda call: None})
     assert run.state == "failed"
     assert said in run.error
+
+
+def test_only_what_may_not_be_repeated_is_synced_before_it_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    syncs: list[str] = []
+    sync = Storage.sync
+
+    def noted(self: Storage) -> None:
+        sync(self)
+        syncs.append("sync")
+
+    monkeypatch.setattr(Storage, "sync", noted)
+    tools = {
+        "read": repeatable(lambda call: syncs.append("read")),
+        "pay": lambda call: syncs.append("pay"),
+    }
+    code = "tool('read')\ntool('pay')\ntool('read')\ntool('pay')\ntool('ask')"
+    with Script.start(code, tape=tmp_path / "run.tape", tools=tools):
+        assert syncs == ["read", "sync", "pay", "read", "sync", "pay", "sync"]

@@ -35,15 +35,15 @@ def test_a_constraint_of_the_contract_is_violated(
     assert "No client may retry more than five times" in seen.diagnosis.first.contradicts
 
 
-def test_a_rule_that_nobody_was_given_blames_the_task_and_decides_nothing(
+def test_a_rule_that_nobody_was_given_is_the_task_s(
     plane_tape: NewTape, investigated: Investigate
 ) -> None:
     tape = plane_tape()
     tape.agents_plane()
     tape.check(tests="backoff-policy")
     seen = investigated(tape.end())
-    assert seen.diagnosis.classification == "unresolved"
-    assert [one.category for one in seen.diagnosis.candidates] == ["task"]
+    assert (seen.diagnosis.classification, seen.first()) == ("task", "check.result")
+    assert "stands in nothing the agent was given" in seen.diagnosis.first.what
 
 
 def test_an_input_of_another_version_comes_first(

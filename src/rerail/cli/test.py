@@ -9,8 +9,10 @@ import click
 
 from rerail.cli.options import COMMAND, TAPE, TakesCommand
 from rerail.cli.texts import json_text, one_line, say
+from rerail.cli.trace.shared import by_option, linked_test, write
 from rerail.errors import NotOnTape, UsageProblem
 from rerail.tape.reader import Tape
+from rerail.trace.case import Case
 
 if TYPE_CHECKING:
     from rerail.testing.verdicts import Expect
@@ -40,6 +42,14 @@ if TYPE_CHECKING:
     help="Pass where today's code does not do that again, where it does, or where it follows the "
     "whole tape.",
 )
+@click.option(
+    "--case",
+    "folder_of_case",
+    metavar="CASE",
+    type=click.Path(path_type=Path),
+    help="The case of this run: it says where it went wrong, and is linked to the test.",
+)
+@by_option
 @click.option("--force", is_flag=True, help="Replace a test of that name.")
 @click.option(
     "--json", "as_json", is_flag=True, help="One JSON document: the files, what is tested."
@@ -52,6 +62,8 @@ def test(
     name: str | None,
     at: str | None,
     expect: "Expect | None",
+    folder_of_case: Path | None,
+    by: str | None,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -63,11 +75,17 @@ def test(
     """
     from rerail.testing.regression import Regression
 
+    case = Case.open(folder_of_case) if folder_of_case is not None else None
     with Tape.open(tape) as opened:
+        if case is not None:
+            at = at or diagnosed_at(case)
         where, wanted = _what(opened, at, expect)
         command = context.meta[COMMAND] or opened.run.argv
-        made = Regression(name or opened.run.task_id, command, wanted, where)
-        file, data = made.write(opened, folder, overwrite=force)
+        named = str(folder_of_case) if folder_of_case is not None else ""
+        made = Regression(name or opened.run.task_id, command, wanted, where, named)
+        file, data = made.write(opened, folder, project=Path.cwd(), overwrite=force)
+        if case is not None:
+            write(case, "test", by, linked_test(file, case))
         if as_json:
             told = {"test": str(file), "tape": str(data), "tape_id": opened.id}
             say(json_text({**told, "expect": wanted, "at": where, "command": command}))
@@ -75,6 +93,14 @@ def test(
             say(one_line(f"{file} and {data}"))
             click.echo(f"rerail: run it with `pytest {shlex.quote(str(file))}`", err=True)
     return 0
+
+
+def diagnosed_at(case: Case) -> str | None:
+    """The last request or model call that the case's diagnosis shows, if it decided on one."""
+    diagnosis = case.last("diagnosis")
+    first = diagnosis.body.get("first") if diagnosis else None
+    refs = [item["ref"] for item in (first or {}).get("evidence", ())]
+    return next((ref for ref in reversed(refs) if re.fullmatch(r"[rs]\d+", ref)), None)
 
 
 def _what(tape: Tape, at: str | None, expect: "Expect | None") -> "tuple[str, Expect]":

@@ -4,6 +4,7 @@ plan.json      what was promised            runs/*.tape    every run
 ledger.jsonl   the runs that are over       receipt.*      what came of it, as JSON, Markdown, HTML
 """
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -113,7 +114,7 @@ def _settle(folder: Path, plan: Plan) -> None:
     (folder / RUNS).mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / PLAN
     if not path.exists():
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+        _put(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
         return
     settled = read_plan(folder)
     if settled.digest != plan.digest:
@@ -159,9 +160,19 @@ def _aside(entries: list[Entry]) -> list[str]:
 
 
 def _write(folder: Path, receipt: Receipt) -> None:
-    (folder / RECEIPT).write_bytes(to_json(receipt))
-    (folder / "receipt.md").write_text(pages.markdown(receipt), "utf-8")
-    (folder / "receipt.html").write_text(pages.html(receipt), "utf-8")
+    _put(folder / "receipt.md", pages.markdown(receipt).encode())
+    _put(folder / "receipt.html", pages.html(receipt).encode())
+    _put(folder / RECEIPT, to_json(receipt))
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Whole or not at all, whenever this process is killed."""
+    whole = path.with_name(f".{path.name}.new")
+    with whole.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    whole.replace(path)
 
 
 def _changed_tasks(plan: Plan, tasks: dict[str, Task]) -> Iterator[str]:
@@ -175,7 +186,8 @@ def _against_ledger(entry: Entry, run: Run, plan: Plan) -> Iterator[str]:
     if run.tape_id != entry.tape_id:
         yield f"{entry.tape}: {entry.tape_id} in the ledger, {run.tape_id} by its bytes"
     if run.key != entry.key:
-        yield f"{entry.tape}: {entry.key.name} in the ledger, {run.key.name} on the tape"
+        named = entry.key.name if entry.key else "no run"
+        yield f"{entry.tape}: {named} in the ledger, {run.key.name} on the tape"
     if run.plan != plan.digest:
         yield f"{entry.tape}: of plan {run.plan}, not {plan.digest}"
 

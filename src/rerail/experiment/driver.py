@@ -17,7 +17,7 @@ from rerail.experiment.ledger import Entry, Ledger
 from rerail.experiment.measure import facts, measure
 from rerail.experiment.measured import Run, State, point
 from rerail.experiment.model import Asker
-from rerail.experiment.plan import FIRST, Key, Plan
+from rerail.experiment.plan import FIRST, Plan
 from rerail.experiment.schedule import Job
 from rerail.experiment.task import Task
 from rerail.script.durable import Saved, Script
@@ -84,9 +84,8 @@ class Driver:
             found = path.with_name(path.name + suffix)
             if found.exists():
                 found.rename(aside.with_name(aside.name + suffix))
-        key = Key("", 0, path.stem)
         with self._adding:
-            self._ledger.add(Entry(key=key, tape=f"{RUNS}/{aside.name}", aside=why))
+            self._ledger.add(Entry(tape=f"{RUNS}/{aside.name}", aside=why))
 
     def _begin(self, job: Job, path: Path) -> None:
         key, task = job.key, self._tasks[job.key.task]

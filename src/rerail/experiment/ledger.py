@@ -17,10 +17,10 @@ from rerail.experiment.plan import Key
 
 
 class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line. `aside` says why a tape is no run's: what had been begun is begun anew."""
+    """One line: a run that is over, by its key; or a tape that is none, and why it is `aside`."""
 
-    key: Key
     tape: str
+    key: Key | None = None
     tape_id: str = ""
     aside: str = ""
 

@@ -80,6 +80,7 @@ def _run(tape: Tape, script: Recorded) -> Run:
         pause=parent.step if parent else 0,
         hint=fact("hint"),
         why=_why(script) if verdict is None else "",
+        mismatch=verdict.mismatch if verdict else "",
     )
 
 

@@ -44,7 +44,8 @@ class Run(Struct, frozen=True, kw_only=True):
     """A run. `parent` is the tape it was forked from, `pause` the place; for a first run neither.
 
     `checked`: a check of the agent's own had run. `errors` and `cheats` are the verdict's, `why`
-    says what broke a run that no model was the cause of.
+    says what broke a run that no model was the cause of, `mismatch` how the agent's check and the
+    judge's did not agree.
     """
 
     key: Key
@@ -65,6 +66,7 @@ class Run(Struct, frozen=True, kw_only=True):
     pause: int = 0
     hint: str = ""
     why: str = ""
+    mismatch: str = ""
 
     @property
     def fixed(self) -> bool:
@@ -74,10 +76,12 @@ class Run(Struct, frozen=True, kw_only=True):
 def point(run: Run, rule: str) -> State:
     """The state that a rule goes back to: one at which the agent waited for its model.
 
-    A check that has not run says nothing about errors: a run without one goes back to its start.
+    A check that has not run says nothing about errors, and where one found none the run failed all
+    the same: by a broken rule, or by what only the judge tests. Neither is a step that was close.
+    A run without any other goes back to its start.
     """
     waiting = [state for state in run.states if state.turn is not None]
-    known = [state for state in waiting if state.errors is not None]
+    known = [state for state in waiting if state.errors]
     if rule == "last":
         return waiting[-1]
     if not known:

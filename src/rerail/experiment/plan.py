@@ -24,6 +24,10 @@ STOP_RULE: Final = (
     "kept are the first that fail in this order, as many as were asked for; runs after the last "
     "of them are kept and not counted"
 )
+POINT_RULE: Final = (
+    "of the steps at which the agent waited for its model, by the errors that its last check had "
+    "found, more than none; where there is no such step, the first"
+)
 BROKEN_RULE: Final = (
     "a run that its model's service broke is no failure to rewind where it is a first run, and "
     "counts as not fixed in an arm; a line beside it leaves such runs out"
@@ -61,6 +65,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     tasks: list[FrozenTask]
     agent: str
     stop_rule: str = STOP_RULE
+    point_rule: str = POINT_RULE
     broken_rule: str = BROKEN_RULE
 
     @property

@@ -156,6 +156,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     stored_unchecked: Annotated[Spread, _says("of runs in which none had")]
     failures: list[Failure]
     runs: list[Run]
+    mismatches: Annotated[int, _says("runs whose agent's check and whose judge did not agree")]
     aside: Annotated[
         list[str], _says("tapes of runs that were begun and could not be gone on with")
     ]
@@ -189,6 +190,7 @@ def make_receipt(plan: Plan, runs: Sequence[Run], aside: Sequence[str] = ()) -> 
         stored_unchecked=_stored([run for run in runs if not run.checked]),
         failures=[_failure(run, plan, by_key) for run in kept],
         runs=sorted(runs, key=lambda run: run.key),
+        mismatches=sum(bool(run.mismatch) for run in runs),
         aside=sorted(aside),
     )
 

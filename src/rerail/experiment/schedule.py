@@ -74,7 +74,7 @@ class Schedule:
     def conduct(self) -> None:
         """Carry out all that is missing. Raises what a run raised, and Stopped."""
         wanted = self._plan.contract.failures
-        self._watcher.phase("first runs", len(self._kept()), wanted)
+        self._watcher.phase("failures", len(self._kept()), wanted)
         self._all(self._next_first, lambda: len(self._kept()))
         jobs = [job for job in self._arms() if job.key not in self._over]
         total = len(self._kept()) * len(self._plan.contract.arms)

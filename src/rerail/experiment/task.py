@@ -23,7 +23,8 @@ class Verdict(Struct, frozen=True):
     """Whether files pass.
 
     `cheated`: the agent's own check finds nothing wrong in them, but a rule was broken. `errors`
-    are what is wrong, `cheats` the rules that were broken.
+    are what is wrong, `cheats` the rules that were broken. `mismatch`: the check that the agent had
+    at hand says otherwise of these files than the judge's own, a fault of the check.
     """
 
     fixed: bool
@@ -31,6 +32,7 @@ class Verdict(Struct, frozen=True):
     errors: list[str]
     cheats: list[str]
     checker: str
+    mismatch: str = ""
 
 
 class Task(Protocol):

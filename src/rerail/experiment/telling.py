@@ -141,7 +141,7 @@ def _promises(receipt: Receipt, contract: Contract) -> Iterator[tuple[str, str]]
     yield "sampling", ", ".join(f"{k}: {v}" for k, v in model.sampling.items()) or "as served"
     yield "turns", f"{contract.turns} of a first run, {contract.further} more in every arm"
     yield "seeds", ", ".join(map(str, contract.all_seeds))
-    yield "step gone back to", contract.point
+    yield "step gone back to", f"{contract.point}: {receipt.plan.point_rule}"
     yield "hint", contract.hint
     yield "stop rule", receipt.plan.stop_rule
     yield "broken runs", receipt.plan.broken_rule
@@ -149,7 +149,7 @@ def _promises(receipt: Receipt, contract: Contract) -> Iterator[tuple[str, str]]
 
 
 def _said_wrong(receipt: Receipt) -> Iterator[Part]:
-    """Cheating and broken runs are shown, not only counted."""
+    """Cheating and broken runs are shown, not only counted; so is a check that was at fault."""
     rows = [
         (run.key.name, run.outcome, "; ".join(run.cheats) or run.why)
         for run in receipt.runs
@@ -158,6 +158,10 @@ def _said_wrong(receipt: Receipt) -> Iterator[Part]:
     if rows:
         yield Heading("Cheated and broken")
         yield Table(("run", "outcome", "why"), rows)
+    faults = [(run.key.name, run.mismatch) for run in receipt.runs if run.mismatch]
+    if faults:
+        yield Heading("The agent's check and the judge do not agree")
+        yield Table(("run", "how"), faults)
 
 
 def _arm_row(arm: ArmResult) -> Sequence[str]:

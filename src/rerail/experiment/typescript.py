@@ -80,6 +80,7 @@ class TypeScript:
             errors=_errors(verdict),
             cheats=[cheat.what for cheat in verdict.cheats],
             checker=self.checker,
+            mismatch=verdict.mismatch.what if verdict.mismatch else "",
         )
 
 

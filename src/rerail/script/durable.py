@@ -11,14 +11,17 @@ from typing import Any, Final, Literal, Self, TypedDict, Unpack
 
 from rerail.errors import TapeBusy, TapeEnded
 from rerail.script.engine import Session, engine_name
+from rerail.script.history import HistoryDigest
 from rerail.script.keeping import Keeping, own_key
 from rerail.script.limits import Limits
 from rerail.script.pause import Pause
-from rerail.script.proof import check_answer, check_pause, check_seals, script_key
+from rerail.script.proof import Signer, check_seals, script_key
 from rerail.script.recorded import Recorded, pause_of, read_script
-from rerail.script.replay import expect, replay
+from rerail.script.replay import ScriptDiverged, expect, replay
 from rerail.script.run import Run
 from rerail.script.tools import Tools, names_of_repeatable
+from rerail.script.values import encoded
+from rerail.script.verifying import same_state
 from rerail.tape.reader import Tape
 from rerail.tape.records import Body, Parent
 from rerail.tape.script_records import How, ScriptPaused, ScriptStarted
@@ -35,6 +38,7 @@ class ForkOptions(TypedDict, total=False):
     tools: Tools | None
     run_id: str
     how: How | None
+    verify: bool
     capture: Mapping[str, str] | None
     facts: Mapping[str, str] | None
     overwrite: bool
@@ -83,6 +87,7 @@ class Script:
         engine = engine_name()
         limits, given = limits or Limits(), dict(inputs or {})
         tools = {} if tools is None else tools
+        encoded(given, name="inputs")  # It says now what cannot be kept.
         keeping = Keeping.create(
             tape,
             code=code,
@@ -119,6 +124,7 @@ class Script:
         tools: Tools | None = None,
         trust: Trust = "",
         how: How | None = None,
+        verify: bool = False,
         sleep: Sleep = time.sleep,
         stay_open: bool = False,
     ) -> Run:
@@ -130,6 +136,7 @@ class Script:
         Args:
             how: From the last `state`, or by running the script again from its `answers`. By
                 default from the state where the engine is the one that saved it.
+            verify: Do both and compare, before the state is loaded.
             trust: For the tape of somebody else: `script` runs it again from its answers, with
                 your tools; `states` loads its states as they are.
 
@@ -139,7 +146,9 @@ class Script:
             TapeEnded: The run is over. TapeBusy: somebody is running it.
         """
         with Saved(tape, trust=trust) as saved:
-            return saved.resume(tools=tools, how=how, sleep=sleep, stay_open=stay_open)
+            return saved.resume(
+                tools=tools, how=how, verify=verify, sleep=sleep, stay_open=stay_open
+            )
 
 
 class Saved:
@@ -154,7 +163,8 @@ class Saved:
             self._tape.close()
             raise
         self._trust = trust
-        self._key = script_key(own_key())
+        code, run_id = self.recorded.started.code.digest, self.recorded.run.run_id
+        self._signer = Signer(script_key(own_key()), run_id, code)
 
     @property
     def pauses(self) -> list[Pause]:
@@ -184,6 +194,7 @@ class Saved:
         tools: Tools | None = None,
         run_id: str = "",
         how: How | None = None,
+        verify: bool = False,
         capture: Mapping[str, str] | None = None,
         facts: Mapping[str, str] | None = None,
         overwrite: bool = False,
@@ -200,7 +211,7 @@ class Saved:
         """
         recorded, tools = self.recorded, {} if tools is None else tools
         event = self._event(pause)
-        state = self._state(pause, self._how(pause, how))
+        state = self._state(pause, self._how(pause, how), verify=verify)
         started, tape = recorded.started, self._tape
         keeping = Keeping.create(
             output,
@@ -237,6 +248,7 @@ class Saved:
         *,
         tools: Tools | None = None,
         how: How | None = None,
+        verify: bool = False,
         sleep: Sleep = time.sleep,
         stay_open: bool = False,
     ) -> Run:
@@ -250,7 +262,7 @@ class Saved:
             raise TapeEnded(f"the script of {tape.path} has ended", hint=hint)
         last = recorded.pauses[-1] if recorded.pauses else None
         how = self._how(last.number, how) if last else "answers"
-        state = self._state(last.number, how) if last else b""
+        state = self._state(last.number if last else 0, how, verify=verify)
         keeping = Keeping.reopen(tape.path, recorded)
         keeping.resumed(last.number if last else 0, how, engine_name())
         keeping.hold()
@@ -264,12 +276,12 @@ class Saved:
             stay_open=stay_open,
         )
         if last is None:
-            told = recorded.told
             inputs = recorded.inputs
-            run.begin(lambda session: replay(session, inputs, told))
+            run.begin(lambda session: session.start(inputs))
         else:
             after = recorded.told[recorded.told_by[last.number] :]
-            run.take_up(recorded.pauses, state, after, recorded.asked)
+            answer = after[0] if last.answer is not None else None
+            run.take_up(recorded.pauses, state, answer, recorded.asked)
         return run
 
     def _how(self, number: int, how: How | None) -> How:
@@ -282,19 +294,35 @@ class Saved:
         self.recorded.pause(number)
         return self.recorded.events[number]
 
-    def _state(self, number: int, how: How) -> bytes:
-        """The state of a pause, checked; or worked out anew."""
+    def _check(self, number: int) -> None:
+        """It must be ours: the script, the state, all that led there, and its answer."""
         recorded = self.recorded
-        code = recorded.started.code.digest
+        self._signer.check_script(recorded.started)
+        if not number:
+            return
+        told = HistoryDigest(recorded.history_before(number)).digest()
+        self._signer.check_pause(recorded.events[number], told)
+        if number in recorded.answers:
+            self._signer.check_answer(recorded.answers[number])
+
+    def _state(self, number: int, how: How, *, verify: bool) -> bytes:
+        """The state of a pause, checked; or worked out anew; or both, and compared."""
         if not self._trust:
-            check_pause(self._key, recorded.run.run_id, code, recorded.events[number])
-            for event in recorded.answers.values():
-                check_answer(self._key, recorded.run.run_id, code, event)
-        if how == "state":
-            return self._tape.blob(recorded.events[number].state.digest)
-        session = Session.open(
-            recorded.code, recorded.started.name, Limits.recorded(recorded.started.limits)
-        )
+            self._check(number)
+        if not number:
+            return b""
+        if how == "answers":
+            return self._made_anew(number)
+        state = self._tape.blob(self.recorded.events[number].state.digest)
+        if verify and not same_state(state, self._made_anew(number)):
+            what = f"the state of pause {number} is not what the script and its answers make it"
+            raise ScriptDiverged(what, hint='how="answers" takes what they make')
+        return state
+
+    def _made_anew(self, number: int) -> bytes:
+        recorded = self.recorded
+        limits = Limits.recorded(recorded.started.limits)
+        session = Session.open(recorded.code, recorded.started.name, limits)
         try:
             asked = replay(session, recorded.inputs, recorded.history_before(number))
             expect(asked, recorded.pause(number))

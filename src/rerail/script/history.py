@@ -1,5 +1,7 @@
 """All that a script has been told, in order: enough to bring it to the same pause again. Pure."""
 
+from collections.abc import Iterable
+from hashlib import sha256
 from typing import Final, Literal
 
 import msgspec
@@ -40,6 +42,25 @@ def decode_history(data: bytes) -> list[Told]:
         return _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise TapeAltered("what the script had been told cannot be read") from error
+
+
+class HistoryDigest:
+    """The digest (SHA-256) of a history that grows: over its entries as they stand in one."""
+
+    __slots__ = ("_hash",)
+
+    def __init__(self, history: Iterable[Told] = ()) -> None:
+        self._hash = sha256()
+        for told in history:
+            self.add(told)
+
+    def add(self, told: Told) -> None:
+        """One more thing that the script was told."""
+        self._hash.update(_ENCODER.encode(told))
+
+    def digest(self) -> bytes:
+        """Over all so far."""
+        return self._hash.digest()
 
 
 def encode_asked(value: float | bytes) -> bytes:

@@ -22,9 +22,9 @@ from rerail.clock import RunClock, wall_ns
 from rerail.proxy.certs import Authority, default_folder
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.script.engine import Ended
-from rerail.script.history import Told, encode_history
+from rerail.script.history import HistoryDigest, Told, encode_history
 from rerail.script.pause import Pause
-from rerail.script.proof import script_key, witness_of_answer, witness_of_pause
+from rerail.script.proof import Signer, script_key
 from rerail.script.recorded import Recorded
 from rerail.script.values import encoded
 from rerail.tape.records import Body, Component, Parent, RunEnded, RunStarted
@@ -87,8 +87,8 @@ class Keeping:
         own = own_key()
         self.run_id = run_id
         self.path = writer.path
-        self._key = script_key(own)
-        self._code = code
+        self._signer = Signer(script_key(own), run_id, code)
+        self._told = HistoryDigest()
         self._writer = writer
         # The same secret keeps its reference when the run is resumed.
         key = hmac.digest(own, b"references " + run_id.encode(), "sha256")
@@ -142,17 +142,22 @@ class Keeping:
         """Go on with a tape whose writer is gone, and which has been checked. Raises TapeBusy."""
         run, code = recorded.run, recorded.started.code.digest
         at = max(recorded.last_at, wall_ns() - run.wall)
-        return cls(reopen(path), run.run_id, code=code, at=at, exchanges=recorded.exchanges)
+        writer = reopen(path)
+        keeping = cls(writer, run.run_id, code=code, at=at, exchanges=recorded.exchanges)
+        keeping._told = HistoryDigest(recorded.history)
+        return keeping
 
     def started(self, started: ScriptStarted, code: str, inputs: dict[str, Any]) -> None:
         """The script begins: its text, and what it is given."""
         body = self._content(code.encode())
         given = self._content(encoded(inputs, name="inputs")) if inputs else None
         begun = replace(started, code=body, inputs=given)
+        begun = replace(begun, witness=self._signer.of_script(begun))
         self.recorder.emit(lambda at, wall: replace(begun, at=at, wall=wall))
 
     def forked(self, run_id: str, pause: int, events: int, history: list[Told]) -> None:
         """This tape goes on from a pause of another run, of which it has seen so many events."""
+        self._told = HistoryDigest(history)
         told = self._content(encode_history(history)) if history else None
         self.recorder.emit(
             lambda at, wall: ScriptForked(
@@ -165,6 +170,8 @@ class Keeping:
         pause.state = self._content(state)
         said = self._content(arguments)
         pause.arguments_digest = said.digest
+        # What is witnessed is what will stand on the tape.
+        tool, told = self.recorder.redactor.text(pause.tool), self._told.digest()
 
         def make(at: int, wall: int) -> ScriptPaused:
             pause.at, pause.wall = at, wall
@@ -175,14 +182,13 @@ class Keeping:
                 pause=pause.number,
                 token=pause.token,
                 call=pause.call,
-                tool=pause.tool,
+                tool=tool,
                 arguments=said,
                 state=pause.state,
                 line=pause.line,
                 calls=calls,
             )
-            made = witness_of_pause(self._key, self.run_id, self._code, event)
-            return replace(event, witness=made)
+            return replace(event, witness=self._signer.of_pause(event, told))
 
         self.recorder.emit(make)
         self._writer.seal()
@@ -195,9 +201,11 @@ class Keeping:
             )
         )
 
-    def answered(self, pause: Pause, answer: bytes, raised: str, by: Component) -> None:
+    def answered(self, pause: Pause, answer: bytes, raised: str, by: Component) -> Told:
         """What the pause is answered with. It is on no disk yet: see `hold`."""
-        body = self._content(answer)
+        body, raised = self._content(answer), self.recorder.redactor.text(raised)
+        told = Told("tool", pause.tool, answer, raised, pause.arguments_digest)
+        self._told.add(told)
 
         def make(at: int, wall: int) -> ScriptAnswered:
             event = ScriptAnswered(
@@ -209,13 +217,14 @@ class Keeping:
                 answer=body,
                 raised=raised,
             )
-            made = witness_of_answer(self._key, self.run_id, self._code, event)
-            return replace(event, witness=made)
+            return replace(event, witness=self._signer.of_answer(event))
 
         self.recorder.emit(make)
+        return told
 
     def asked(self, pause: int, name: str, value: bytes) -> None:
         """What the host said of its clock, or entropy; kept with what comes next."""
+        self._told.add(Told("host", name, value))
         self.recorder.emit(
             lambda at, wall: ScriptAsked(at=at, wall=wall, pause=pause, name=name, value=value)
         )

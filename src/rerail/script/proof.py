@@ -11,11 +11,12 @@ import hmac
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from rerail.errors import TapeAltered, UserError
 from rerail.tape.merkle import MerkleTree, leaf_hash
 from rerail.tape.reader import Tape
-from rerail.tape.script_records import ScriptAnswered, ScriptPaused
+from rerail.tape.script_records import ScriptAnswered, ScriptPaused, ScriptStarted
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _OF_OTHERS: Final = (
@@ -33,37 +34,54 @@ def script_key(witness_key: bytes) -> bytes:
     return hashlib.sha256(b"rerail script\0" + witness_key).digest()
 
 
-def witness_of_pause(key: bytes, run_id: str, code: bytes, event: ScriptPaused) -> bytes:
-    """The keyed hash (HMAC-SHA-256) over a saved state and the place where it was saved.
+class Signer(Struct, frozen=True):
+    """Makes and checks keyed hashes (HMAC-SHA-256) for one run of one script.
 
     `code` is the SHA-256 of the script's text.
     """
-    said = ["pause", run_id, code, event.pause, event.token, event.call]
-    return _hash(key, [*said, event.arguments.digest, event.state.digest])
 
+    key: bytes
+    run_id: str
+    code: bytes
 
-def witness_of_answer(key: bytes, run_id: str, code: bytes, event: ScriptAnswered) -> bytes:
-    """The same over an answer."""
-    said = ["answer", run_id, code, event.pause, event.token, event.raised]
-    return _hash(key, [*said, event.answer.digest])
+    def of_script(self, event: ScriptStarted) -> bytes:
+        """Over what the script was given, and its limits."""
+        inputs = event.inputs.digest if event.inputs else b""
+        return self._hash(["script", inputs, sorted(event.limits.items())])
 
+    def of_pause(self, event: ScriptPaused, told: bytes) -> bytes:
+        """Over a saved state, the place where it was saved, and all that led there.
 
-def check_pause(key: bytes, run_id: str, code: bytes, event: ScriptPaused) -> None:
-    """Raises NotOurs where the state was not saved with this key."""
-    if not hmac.compare_digest(event.witness, witness_of_pause(key, run_id, code, event)):
-        raise NotOurs(
-            f"the state of pause {event.pause} was not saved by you on this machine",
-            hint=_OF_OTHERS,
-        )
+        `told` is the digest of all that the script had been told until then: see `history.Told`.
+        """
+        said = ["pause", event.pause, event.token, event.call, event.tool, event.calls]
+        return self._hash([*said, event.arguments.digest, event.state.digest, told])
 
+    def of_answer(self, event: ScriptAnswered) -> bytes:
+        """The same over an answer."""
+        said = ["answer", event.pause, event.token, event.raised, event.answer.digest]
+        return self._hash(said)
 
-def check_answer(key: bytes, run_id: str, code: bytes, event: ScriptAnswered) -> None:
-    """Raises NotOurs where the answer was not given with this key."""
-    if not hmac.compare_digest(event.witness, witness_of_answer(key, run_id, code, event)):
-        raise NotOurs(
-            f"the answer to pause {event.pause} was not given by you on this machine",
-            hint=_OF_OTHERS,
-        )
+    def check_script(self, event: ScriptStarted) -> None:
+        """Raises NotOurs where the run was not begun with this key."""
+        if not hmac.compare_digest(event.witness, self.of_script(event)):
+            what = "the script, or what it was given, is not as you began it on this machine"
+            raise NotOurs(what, hint=_OF_OTHERS)
+
+    def check_pause(self, event: ScriptPaused, told: bytes) -> None:
+        """Raises NotOurs where the state was not saved with this key, after just that."""
+        if not hmac.compare_digest(event.witness, self.of_pause(event, told)):
+            what = f"the state of pause {event.pause}, or what led there, is not"
+            raise NotOurs(f"{what} as you saved it on this machine", hint=_OF_OTHERS)
+
+    def check_answer(self, event: ScriptAnswered) -> None:
+        """Raises NotOurs where the answer was not given with this key."""
+        if not hmac.compare_digest(event.witness, self.of_answer(event)):
+            what = f"the answer to pause {event.pause} is not as you gave it on this machine"
+            raise NotOurs(what, hint=_OF_OTHERS)
+
+    def _hash(self, said: list[object]) -> bytes:
+        return hmac.digest(self.key, _ENCODER.encode([self.run_id, self.code, *said]), "sha256")
 
 
 def check_seals(tape: Tape) -> tuple[str, int]:
@@ -82,7 +100,3 @@ def check_seals(tape: Tape) -> tuple[str, int]:
     if seals:
         raise TapeAltered(f"{tape.path}: sealed events at its end are missing", hint=hint)
     return f"sha256:{tree.root().hex()}", tree.size
-
-
-def _hash(key: bytes, said: list[object]) -> bytes:
-    return hmac.digest(key, _ENCODER.encode(said), "sha256")

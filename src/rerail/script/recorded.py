@@ -76,6 +76,18 @@ class Recorded:
         hint = f"it has pauses {numbers[0]} to {numbers[-1]}" if numbers else "it has none"
         raise NotOnTape(f"there is no pause {number} on this tape", hint=hint)
 
+    @property
+    def history(self) -> list[Told]:
+        """All that the script has been told, but what a host that takes it up says anew.
+
+        That is what the host had said after the answer to the last pause.
+        """
+        told = list(self.told)
+        saved = self.told_by[self.pauses[-1].number] if self.pauses else 0
+        while len(told) > saved and told[-1].kind == "host":
+            told.pop()
+        return self.inherited + told
+
     def history_before(self, number: int) -> list[Told]:
         """All that the script had been told when it came to this pause."""
         return self.inherited + self.told[: self.told_by[number]]
@@ -94,6 +106,8 @@ class Recorded:
             case ScriptPaused():
                 self._paused(event)
             case ScriptResumed():
+                # No pause has been saved since that would prove anything of them.
+                self.told = self.history[len(self.inherited) :]
                 self._engine = event.engine
             case ScriptCalled():
                 self.pause(event.pause).attempts = event.attempt

@@ -8,7 +8,7 @@ one may have run.
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -104,8 +104,8 @@ class Run:
     @property
     def pending(self) -> Pause | None:
         """The pause at which the script waits for an answer."""
-        last = self.pauses[-1] if self.pauses and not self._over else None
-        return last if last is not None and last.waiting else None
+        over = self._over or self._closed or not self.pauses
+        return self.pauses[-1] if not over and self.pauses[-1].waiting else None
 
     @property
     def state(self) -> State:
@@ -217,16 +217,16 @@ class Run:
         with self._parked_on_failure():
             self._drive(act)
 
-    def take_up(self, pauses: list[Pause], state: bytes, after: Sequence[Told], asked: int) -> None:
-        """From the last of these pauses on; `after` is what was told after it.
+    def take_up(self, pauses: list[Pause], state: bytes, answer: Told | None, asked: int) -> None:
+        """From the last of these pauses on, which has been answered, or not.
 
         A call that may have run is made again only if its tool is marked repeatable.
         """
         self.pauses, self._saved, self._asked = pauses, state, asked
         last = pauses[-1]
         with self._parked_on_failure():
-            if last.answer is not None:
-                self._drive(lambda: self._told(after))
+            if answer is not None:
+                self._drive(lambda: self._told(answer))
             elif self._goes_on(last):
                 self.go_on()
 
@@ -314,20 +314,17 @@ class Run:
         return self._answered(pause, encoded(value, name=f"what `{pause.tool}` gave"), "", "tool")
 
     def _answered(self, pause: Pause, answer: bytes, raised: str, by: Component) -> Asked | Ended:
-        self._keeping.answered(pause, answer, raised, by)
+        told = self._keeping.answered(pause, answer, raised, by)
         self._keeping.hold()
         pause.answer = Answer(raised, lambda: answer)
-        return self._told([Told("tool", pause.tool, answer, raised, pause.arguments_digest)])
+        return self._told(told)
 
-    def _told(self, told: Sequence[Told]) -> Asked | Ended:
-        """Tell the script what is kept already, from the last pause on."""
+    def _told(self, answer: Told) -> Asked | Ended:
+        """Tell the script the answer that is kept, where it waits for it."""
         if self._session is None:
             self._session = self._open()
             self._session.load(self._saved)
-        asked: Asked | Ended = self._session.asked
-        for one in told:
-            asked = tell(self._session, asked, one)
-        return asked
+        return tell(self._session, self._session.asked, answer)
 
     def _asked_of_host(self, asked: Asked) -> Asked | Ended:
         assert self._session is not None
@@ -384,10 +381,11 @@ class Run:
 
     def _waiting_at(self, token: str) -> Pause:
         pending = self.pending
-        if pending is None or not secrets.compare_digest(pending.token, token):
-            where = f"it waits at pause {pending.number}" if pending else "it does not wait"
-            raise WrongToken(f"no pause of this run waits under that token: {where}")
-        return pending
+        if pending is not None and pending.token == token:
+            return pending
+        where = f"it waits at pause {pending.number}" if pending else "it does not wait"
+        hint = "take it up again from its tape" if self._closed else "`pending.token` is the token"
+        raise WrongToken(f"no pause of this run waits under that token: {where}", hint=hint)
 
 
 def _message(error: Exception) -> str:

@@ -18,6 +18,7 @@ class ScriptStarted(Event, frozen=True, kw_only=True, tag="script.started"):
     `inputs` is a JSON object of the names that were set before. `engine` is the engine's name and
     version. `tools` are the tools that the host offered; `repeatable` those of them that may be
     called again where it is not known whether they ran. `limits`: see `rerail.script.limits`.
+    `witness`: this was begun by this user on this machine (a keyed hash).
     """
 
     name: str
@@ -27,6 +28,7 @@ class ScriptStarted(Event, frozen=True, kw_only=True, tag="script.started"):
     limits: dict[str, int] = {}
     tools: list[str] = []
     repeatable: list[str] = []
+    witness: bytes = b""
 
 
 class ScriptForked(Event, frozen=True, kw_only=True, tag="script.forked"):

@@ -4,8 +4,9 @@
     def test_task_1841(replayed_run):
         assert replayed_run.avoids("r6")
 
-The tape's path is relative to the test's file. The command runs in a copy of the recorded folder
-with the files of pytest's root folder on top, under `rerail replay`, in a process of its own.
+Paths are relative to the test's file. The command runs in a copy of the recorded folder with the
+present files of `folder` on top, by default pytest's root folder, under `rerail replay`, in a
+process of its own.
 """
 
 import json
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from rerail.testing.verdicts import Expect, Judgement
 
 MARK: Final = (
-    "tape(path, command=None, options=()): play this tape to the command, for `replayed_run`"
+    "tape(path, command=None, folder=None, options=()): play this tape to the command, for "
+    "`replayed_run`"
 )
 
 
@@ -66,7 +68,8 @@ def replayed_run(request: pytest.FixtureRequest) -> ReplayedRun:
         raise pytest.UsageError("`replayed_run` needs @pytest.mark.tape(PATH)")
     tape = request.path.parent / mark.args[0]
     command = list(mark.kwargs.get("command") or [])
-    folder = request.config.rootpath
+    named = mark.kwargs.get("folder")
+    folder = (request.path.parent / named).resolve() if named else request.config.rootpath
     # What is in a repository is trusted as its code is.
     options = ["--trust", "--present", str(folder), *mark.kwargs.get("options", ())]
     return replay(tape, command, folder=folder, options=options)

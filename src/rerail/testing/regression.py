@@ -1,6 +1,7 @@
 """A regression test made of a tape: the text of its file, and its data. Runs nothing."""
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ from rerail.testing.plugin import ReplayedRun
 @pytest.mark.tape(
     "{tapes}/{name}.tape",
     command={command},
+    folder={folder},
 )
 def test_{identifier}_{does}(replayed_run: ReplayedRun) -> None:
     """{means}"""
@@ -63,8 +65,8 @@ class Regression:
     def _identifier(self) -> str:
         return re.sub(r"\W+", "_", self.name, flags=re.ASCII).strip("_").lower() or "run"
 
-    def text(self, tape: Tape) -> str:
-        """The test's file."""
+    def text(self, tape: Tape, folder: str) -> str:
+        """The test's file; `folder` is where the project is, seen from it."""
         at = "what it ended with" if self.at == END else self.at
         return _FILE.format(
             run_id=_words(tape.run.run_id),
@@ -73,13 +75,16 @@ class Regression:
             tapes=TAPES,
             name=self._identifier,
             command=_list(self.command),
+            folder=json.dumps(folder),
             identifier=self._identifier,
             does=_NAMES[self.expect],
             means=_MEANS[self.expect].format(at=at),
             asserts=_ASSERTS[self.expect].format(at=self.at),
         )
 
-    def write(self, tape: Tape, folder: Path, *, overwrite: bool) -> tuple[Path, Path]:
+    def write(
+        self, tape: Tape, folder: Path, *, project: Path, overwrite: bool
+    ) -> tuple[Path, Path]:
         """Write the test and a copy of the tape; returns both paths.
 
         Raises UserError where one is there already, OSError.
@@ -93,7 +98,7 @@ class Regression:
                 )
         data.parent.mkdir(parents=True, exist_ok=True)
         _replace(data, tape.path.read_bytes())
-        _replace(test, self.text(tape).encode())
+        _replace(test, self.text(tape, os.path.relpath(project, folder)).encode())
         return test, data
 
 

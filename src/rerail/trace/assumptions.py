@@ -19,7 +19,7 @@ def assumptions(found: Gathered) -> list[Finding]:
         look = _LOOKS.get(record.kind)
         if look is not None:
             noticed += look(record, found)
-    return [*noticed, *_unstable(found)]
+    return [*noticed, *_unstable(found), *_lost(found)]
 
 
 def _finding(
@@ -39,7 +39,7 @@ def _observation(record: Record, found: Gathered) -> Iterator[Finding]:
     name, contract = text(record, "name"), found.first("task.accepted")
     if text(record, "problem"):
         what = f"the input {name} could not be read: {text(record, 'problem')}"
-        yield _finding("unread-input", "runtime", what, record, contract, tier="structure",
+        yield _finding("unread-input", "task", what, record, contract, tier="structure",
                        states=f"the contract names {name} as an input")  # fmt: skip
         return
     wanted, got = text(record, "wanted_version"), text(record, "version")
@@ -76,7 +76,38 @@ def _proposal(record: Record, found: Gathered) -> Iterator[Finding]:
     counts = [record.fields.get(name) for name in ("added", "changed", "removed")]
     if not any(counts):
         what = "the agent proposed no change at all"
-        yield _finding("empty-proposal", "agent", what, record, tier="structure")
+        objective = text(found.first("task.accepted"), "objective")
+        yield _finding("empty-proposal", "agent", what, record, found.first("task.accepted"),
+                       tier="structure",
+                       states=f"the objective: {objective}" if objective else "")  # fmt: skip
+
+
+def _command_ended(record: Record, found: Gathered) -> Iterator[Finding]:
+    """How the agent's own command ended; a budget that was used up ends it by a signal."""
+    contract = found.first("task.accepted")
+    if contract is None:
+        return
+    states = "the contract's agent ends by itself, with status 0"
+    if record.fields.get("signal"):
+        what = f"the agent was ended by signal {record.fields['signal']}"
+        yield _finding("agent-killed", "runtime", what, record, contract, tier="structure",
+                       states=states)  # fmt: skip
+    elif record.fields.get("status") and not record.fields.get("unknown"):
+        what = f"the agent's command ended with status {record.fields['status']}"
+        yield _finding("agent-failed", "agent", what, record, contract, tier="structure",
+                       states=states)  # fmt: skip
+
+
+def _lost(found: Gathered) -> Iterator[Finding]:
+    """A tape that nobody writes any more and that has no end: who wrote it died."""
+    if found.first("task.accepted") is None:
+        return
+    for source in sorted(found.tapes - found.whole):
+        own = [record for record in found.deciding if record.source == source]
+        if own and not any(record.kind == "task.ended" for record in own):
+            what = "the runner died: its tape has no end"
+            yield _finding("runner-lost", "runtime", what, own[-1], tier="structure",
+                           states="a run ends with its end on record")  # fmt: skip
 
 
 def _check_ended(record: Record, found: Gathered) -> Iterator[Finding]:
@@ -90,6 +121,17 @@ def _check_ended(record: Record, found: Gathered) -> Iterator[Finding]:
         what = f"what check {number} found cannot be read: {why}"
         yield _finding("check-unreadable", "check", what, record, tier="structure",
                        states="a verdict needs results that can be read")  # fmt: skip
+    elif record.fields.get("status"):
+        results = [
+            one
+            for one in found.of("check.result")
+            if (one.source, one.fields.get("check_id")) == (record.source, number)
+        ]
+        if results and all(text(one, "outcome") in ("passed", "skipped") for one in results):
+            status = record.fields["status"]
+            what = f"check {number} ended with status {status}, and every case of it passed"
+            yield _finding("check-contradicts", "check", what, record, *results[:1],
+                           states="every case passed")  # fmt: skip
 
 
 def _check_result(record: Record, found: Gathered) -> Iterator[Finding]:
@@ -111,7 +153,8 @@ def _check_result(record: Record, found: Gathered) -> Iterator[Finding]:
                        states=f"{rule} was given to the agent")  # fmt: skip
     elif text(record, "tests"):
         what = f"{failed}; its rule, {text(record, 'tests')}, stands in nothing the agent was given"
-        yield _finding("rule-not-given", "task", what, record, found.first("task.accepted"))
+        yield _finding("rule-not-given", "task", what, record, found.first("task.accepted"),
+                       states=f"the case tests {text(record, 'tests')}")  # fmt: skip
     else:
         yield _finding("case-failed", "agent", failed, record, made)
 
@@ -168,7 +211,7 @@ def _result(record: Record, found: Gathered) -> Iterator[Finding]:
     elif outcome == "unknown":
         how = "timed out" if record.fields.get("timed_out") else "ended without an answer"
         what = f"attempt {attempt} was sent and {how}: what it did is unknown{reason}"
-        yield _finding("outcome-unknown", "runtime", what, record, sent, tier="structure",
+        yield _finding("outcome-unknown", "target", what, record, sent, tier="structure",
                        states="an action is answered")  # fmt: skip
 
 
@@ -186,6 +229,13 @@ def _attempted(record: Record, found: Gathered) -> Iterator[Finding]:
 def _read(record: Record, found: Gathered) -> Iterator[Finding]:
     """After an accepted action the target must be other than before it."""
     attempt = text(record, "attempt_id")
+    if text(record, "problem") or record.fields.get("timed_out"):
+        why = text(record, "problem") or "the read did not end in its time"
+        what = f"{text(record, 'target')} could not be read: {why}"
+        yield _finding("target-unreadable", "target", what, record, found.first("task.accepted"),
+                       tier="structure",
+                       states="the contract names how the target is read")  # fmt: skip
+        return
     if text(record, "moment") != "after" or not attempt:
         return
     before = [
@@ -257,6 +307,7 @@ def read_digest(record: Record) -> str:
 _LOOKS: Final[Mapping[str, Callable[[Record, Gathered], Iterator[Finding]]]] = {
     "observation.read": _observation,
     "budget.changed": _budget,
+    "process.ended": _command_ended,
     "agent.contained": _containment,
     "proposal.made": _proposal,
     "check.ended": _check_ended,

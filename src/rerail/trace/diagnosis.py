@@ -100,7 +100,7 @@ class _Sorted:
         )
 
     def of_findings(self) -> Diagnosis:
-        uncheckable = self._uncheckable()
+        uncheckable = self._uncheckable() or self._wavering()
         stated = [
             one
             for one in self.telling
@@ -147,6 +147,11 @@ class _Sorted:
             return ""
         link = open_links[0]
         return f"what was checked, against what, is not on record: {link.because}"
+
+    def _wavering(self) -> str:
+        """What is wrong with a check itself, so that its results say nothing of the proposal."""
+        own = (one for one in self.telling if one.category == "check" and one.contradicts)
+        return next((one.what for one in own), "")
 
     def _unanswered_before(self, first: Finding) -> Finding | None:
         """A tool's reply that is not on record is not made up: it may be what broke first."""

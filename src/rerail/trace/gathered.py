@@ -107,7 +107,7 @@ def gather(sources: Sequence[CaseSource]) -> Gathered:
         found.competing += line.competing
         if line.by == "contradiction":
             found.contradictions.append(record)
-        if record.kind.startswith(DECIDING):
+        if record.kind.startswith(DECIDING) or _is_the_commands_end(record):
             _keep(found, record)
         elif record.kind == "capture.missing":
             found.uncaptured.append(record)
@@ -134,6 +134,11 @@ def worded(found: Gathered, sources: Iterable[CaseSource]) -> Gathered:
     for outcome, writes in found.writes.items():
         found.writes[outcome] = [Write(said(item.record), outcome) for item in writes]
     return found
+
+
+def _is_the_commands_end(record: Record) -> bool:
+    """Process 1 is the agent's own command; how its children end decides nothing."""
+    return record.kind == "process.ended" and record.fields.get("process_id") == 1
 
 
 def _keep(found: Gathered, record: Record) -> None:

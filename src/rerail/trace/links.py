@@ -311,7 +311,10 @@ def _uses_of(found: Gathered, approval: str) -> int:
 
 
 def _cleanup(check: _Check, found: Gathered, stories: Sequence[Story]) -> Link:
-    made, done = found.of("scratch.made"), found.of("cleanup.done")
+    made = found.of("scratch.made")
+    # A tape that goes on with the run clears away what it laid out itself, and says no more of it.
+    going_on = {record.source for record in found.of("task.follows")}
+    done = [record for record in found.of("cleanup.done") if record.source not in going_on]
     if not made and not done:
         return check.unknown("no workspace of the run is on record")
     if not made or not done:

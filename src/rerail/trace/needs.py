@@ -51,7 +51,9 @@ def needs(found: Gathered) -> list[Found]:
 
 def is_of_planes(found: Gathered) -> bool:
     """Whether the run had a verdict plane."""
-    return any(not record.kind.startswith(("run.", "hold.")) for record in found.deciding)
+    return any(
+        not record.kind.startswith(("run.", "hold.", "process.")) for record in found.deciding
+    )
 
 
 def _stands(need: Need, found: Gathered) -> Found:
@@ -79,6 +81,14 @@ def _always(found: Gathered) -> Record | None:
     return found.deciding[0] if found.deciding else None
 
 
+def _given_any(found: Gathered) -> Record | None:
+    """The contract names inputs, or cannot be read."""
+    contract = found.first("task.accepted")
+    if contract is not None and contract.fields.get("inputs") == []:
+        return None
+    return _unless_not_started(found)
+
+
 def _unless_not_started(found: Gathered) -> Record | None:
     """Something ran, or nobody says that nothing did."""
     ended = found.last("task.ended")
@@ -93,11 +103,17 @@ def _proposed(found: Gathered) -> Record | None:
 
 
 def _of_checks(found: Gathered) -> Record | None:
-    """A check that ended well enough to report anything."""
-    for ended in found.of("check.ended"):
-        if not text(ended, "problem") and not ended.fields.get("timed_out"):
-            return ended
-    return next(iter(found.of("check.started", "check.result")), None) or _with_checks(found)
+    """A check that may have reported something: it is not on record that it could not."""
+    silent = {
+        (ended.source, ended.fields.get("check_id"))
+        for ended in found.of("check.ended")
+        if text(ended, "problem") or ended.fields.get("timed_out") or ended.fields.get("signal")
+    }
+    checks = found.of("check.started", "check.ended")
+    for record in checks:
+        if (record.source, record.fields.get("check_id")) not in silent:
+            return record
+    return None if checks else _with_checks(found)
 
 
 def _with_checks(found: Gathered) -> Record | None:
@@ -152,7 +168,7 @@ NEEDS: Final = (
          _always, planes=False),
     Need("the task contract", ("task.accepted",), "what was asked, within what bounds", _always),
     Need("the observations", ("observation.read",), "what the agent was given to go by",
-         _unless_not_started),
+         _given_any),
     Need("the baseline", ("baseline.loaded",), "what the proposal was checked against", _always),
     Need("the workspace", ("scratch.made",), "where the agent worked, and on what",
          _unless_not_started),

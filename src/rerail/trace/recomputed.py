@@ -19,6 +19,8 @@ def recomputed(found: Gathered, verdict: Record) -> tuple[str, str, list[Record]
     if against is not None:
         why, record = against
         return "STOP", why, [record]
+    if not records and not verdict.fields.get("checks") and verdict.source in found.whole:
+        return "STOP", "no check was run", []
     lacking = _lacking(verdict, records)
     if lacking:
         return "", lacking, []

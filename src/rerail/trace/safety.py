@@ -222,7 +222,8 @@ def _reached(found: Gathered, attempts: Sequence[Attempt]) -> Question:
         return Question(_REACHED, "unknown", lacking)
     if writes := found.written.total():
         shown = [write.record for kept in found.writes.values() for write in kept][:_SHOWN]
-        because = f"{writes} requests of the agent may have changed something where they went"
+        what = "request" if writes == 1 else "requests"
+        because = f"{writes} {what} of the agent may have changed something where it went"
         return Question(_REACHED, "unknown", because, tuple(map(at, shown)))
     last = found.last("verdict.emitted") or found.last("task.ended") or found.last("run.ended")
     because = "no attempt is on record, and no record of the run can be missing"

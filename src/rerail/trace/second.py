@@ -37,11 +37,12 @@ _PAIRS: Final[Mapping[str, tuple[tuple[str, str, Category], ...]]] = {
 _FLAGS: Final[Mapping[str, tuple[tuple[str, object, Category], ...]]] = {
     "budget.changed": (("spent", True, "runtime"),),
     "check.ended": (("timed_out", True, "check"),),
-    "action.result": (("outcome", "rejected", "target"), ("outcome", "unknown", "runtime")),
+    "action.result": (("outcome", "rejected", "target"), ("outcome", "unknown", "target")),
     "action.reconciled": (("state", "partly applied", "target"),),
 }
 _WORDS: Final[Mapping[str, tuple[str, Category]]] = {
-    "observation.read": ("problem", "runtime"),
+    "observation.read": ("problem", "task"),
+    "target.read": ("problem", "target"),
     "baseline.loaded": ("problem", "check"),
     "check.ended": ("problem", "check"),
     "approval.unusable": ("why", "boundary"),
@@ -59,16 +60,15 @@ def second_derivation(
     for order, data in stored:
         fields = msgspec.msgpack.decode(data)
         kind = fields.get("kind", "")
-        if kind.partition(".")[0] not in _PLANES:
-            continue
-        state.take(order, kind, fields)
-    found = [*state.found, *state.of_cases()]
+        if kind.partition(".")[0] in _PLANES:
+            state.take(order, kind, fields)
+    found = [*state.found, *state.of_checks(), *state.of_cases(), *state.of_the_end()]
     return min(found, key=lambda one: one.order, default=None)
 
 
 _PLANES: Final = frozenset((
     "task", "observation", "baseline", "scratch", "budget", "proposal", "check", "verdict",
-    "approval", "action", "cleanup",
+    "approval", "action", "target", "cleanup", "process", "agent", "hold", "retry", "run",
 ))  # fmt: skip
 
 
@@ -84,16 +84,32 @@ class _State:
         self._folder = ""
         self._inputs: set[str] = set()
         self._proposed = 0
-        self._failed: list[Fields] = []
+        self._failed: list[tuple[int, Fields]] = []
+        self._proposals: set[bytes] = set()
+        self._ended: list[tuple[int, Fields]] = []
+        self._results: list[tuple[int, str]] = []
+        self._outcomes: dict[str, set[str]] = {}
+        self._before: dict[str, object] = {}
+        self._accepted: set[str] = set()
+        self._last = 0
+        self._over = False
         self._by_number: dict[str, Callable[[int, Fields], Iterator[Category]]] = {
             "approval.decided": self._decided,
             "action.attempted": self._attempted,
             "scratch.made": self._scratch,
             "cleanup.done": self._cleanup,
             "verdict.emitted": self._verdict,
+            "proposal.made": self._made,
+            "process.ended": self._process,
+            "check.ended": self._check_ended,
+            "check.result": self._check_result,
+            "action.result": self._acted,
+            "target.read": self._read_of_target,
         }
 
     def take(self, order: int, kind: str, fields: Fields) -> None:
+        if kind.startswith("process.") and (kind, fields.get("process_id")) != ("process.ended", 1):
+            return
         for one, other, category in _PAIRS.get(kind, ()):
             got, wanted = _value(fields, one), _value(fields, other)
             if got and wanted and got != wanted:
@@ -111,16 +127,33 @@ class _State:
         if kind == "proposal.made":
             self._proposed = order
         if kind == "check.result" and fields.get("outcome") == "failed":
-            self._failed.append(fields)
+            self._failed.append((order, fields))
+        self._last = order
+        self._over = self._over or kind in ("task.ended", "run.ended")
         for category in self._by_number.get(kind, _nothing)(order, fields):
             self.found.append(Second(order, category))
 
     def of_cases(self) -> Iterator[Second]:
         """A failed case whose rule was an input of the agent's is the proposal's contradiction."""
-        if any(one.category == "check" for one in self.found):
+        if any(one.category == "check" for one in (*self.found, *self.of_checks())):
             return
-        if self._proposed and any(map(self._was_given, self._failed)):
-            yield Second(self._proposed, "agent")
+        for order, case in self._failed:
+            if self._was_given(case):
+                yield Second(self._proposed or order, "agent")
+            elif case.get("tests"):
+                yield Second(order, "task")
+
+    def of_checks(self) -> Iterator[Second]:
+        """A checker that says one thing by its status and another by its cases."""
+        for order, fields in self._ended:
+            number = fields.get("check_id")
+            said = {one for name, one in self._results if name == number}
+            if fields.get("status") and said and said <= {"passed", "skipped"}:
+                yield Second(order, "check")
+
+    def of_the_end(self) -> Iterator[Second]:
+        if self._contract and not self._over:
+            yield Second(self._last, "runtime")
 
     def _was_given(self, case: Fields) -> bool:
         rule = case.get("tests", "")
@@ -151,6 +184,44 @@ class _State:
     def _cleanup(self, order: int, fields: Fields) -> Iterator[Category]:
         if self._folder and fields.get("folder") != self._folder:
             yield "runtime"
+
+    def _check_ended(self, order: int, fields: Fields) -> Iterator[Category]:
+        self._ended.append((order, fields))
+        reported = fields.get("reported_ref")
+        if reported and reported not in self._proposals:
+            yield "check"
+
+    def _check_result(self, order: int, fields: Fields) -> Iterator[Category]:
+        self._results.append((fields.get("check_id", 0), fields.get("outcome", "")))
+        outcomes = self._outcomes.setdefault(fields.get("name", ""), set())
+        outcomes.add(fields.get("outcome", ""))
+        if outcomes == {"passed", "failed"}:
+            yield "check"
+
+    def _acted(self, order: int, fields: Fields) -> Iterator[Category]:
+        if fields.get("outcome") == "accepted":
+            self._accepted.add(fields.get("attempt_id", ""))
+        yield from ()
+
+    def _read_of_target(self, order: int, fields: Fields) -> Iterator[Category]:
+        target, digest = fields.get("target", ""), _value(fields, "digest of content")
+        if fields.get("moment") == "before":
+            self._before[target] = digest
+        claimed = fields.get("moment") == "after" and fields.get("attempt_id") in self._accepted
+        if claimed and digest and digest == self._before.get(target):
+            yield "target"
+
+    def _made(self, order: int, fields: Fields) -> Iterator[Category]:
+        self._proposals.add(fields.get("proposal_ref", b""))
+        if not any(fields.get(name) for name in ("added", "changed", "removed")):
+            yield "agent"
+
+    def _process(self, order: int, fields: Fields) -> Iterator[Category]:
+        if fields.get("process_id") == 1 and self._contract and not fields.get("unknown"):
+            if fields.get("signal"):
+                yield "runtime"
+            elif fields.get("status"):
+                yield "agent"
 
     def _verdict(self, order: int, fields: Fields) -> Iterator[Category]:
         if fields.get("verdict") == "PASS" and self._failed:

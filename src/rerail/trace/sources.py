@@ -5,7 +5,7 @@ walked, what a model streamed is put together; a text that cannot be read is tol
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -14,11 +14,12 @@ from rerail.llm.bodies import read_bodies
 from rerail.llm.meaning import completion_of
 from rerail.llm.steps import call_of
 from rerail.llm.turns import Bodies
-from rerail.llm.view import Completion, Reasoning, Text, ToolCall
+from rerail.llm.view import Completion, Message, Reasoning, Text, ToolCall, ToolCallResponse
 from rerail.tape.exchange import Exchange, joined
 from rerail.tape.reader import Tape
 from rerail.tape.records import Body, Event, ProcessStarted, RunStarted, WsMessage
 from rerail.tape.script_records import ScriptAnswered, ScriptPaused, ScriptStarted
+from rerail.trace.story import Said, Story
 from rerail.wire.http1 import parse_head, request_line
 
 Speaker = Literal["command", "agent", "model", "origin"]
@@ -52,6 +53,24 @@ def sources(tape: Tape, *, damaged: Callable[[RerailError], object]) -> list[Sou
     for exchange in joined(events, tape.unfinished()):
         found += _of_exchange(tape, exchange, damaged)
     return sorted(found, key=lambda source: source.event)
+
+
+def sources_in(story: Story) -> list[Source]:
+    """All sources of an imported run; `title` is the place in its file, `event` its number there.
+
+    What a person or the instructions say is what the run was given.
+    """
+    began = next((said.at for said in story.said if said.at is not None), 0)
+    return [_of_message(said, began) for said in story.said]
+
+
+_SPEAKERS: Final[Mapping[str, Speaker]] = {"assistant": "model", "tool": "origin"}
+
+
+def _of_message(said: Said, began: int) -> Source:
+    speaker = _SPEAKERS.get(said.message.role, "command")
+    at = max(0, (said.at or began) - began)
+    return Source(said.order, at, speaker, said.ref, 0, lambda: _parts(said.message))
 
 
 def _of_start(event: object) -> Source | None:
@@ -141,8 +160,12 @@ def _message(bodies: Callable[[], Bodies], seq: int) -> Callable[[], Iterator[tu
 
 def _said(completion: Completion) -> Iterator[tuple[str, str]]:
     """A model's words, put together from however many pieces they came in."""
-    parts = completion.message.parts if completion.message else ()
-    for part in parts:
+    if completion.message is not None:
+        yield from _parts(completion.message)
+
+
+def _parts(message: Message) -> Iterator[tuple[str, str]]:
+    for part in message.parts:
         match part:
             case Text(content=content):
                 yield "text", content
@@ -151,6 +174,8 @@ def _said(completion: Completion) -> Iterator[tuple[str, str]]:
             case ToolCall(name=name, arguments=arguments):
                 yield "tool", name
                 yield from walk(arguments, f"{name}()")
+            case ToolCallResponse(response=response):
+                yield from _places(response.encode("utf-8", "replace"))
 
 
 def _places(body: bytes) -> Iterator[tuple[str, str]]:

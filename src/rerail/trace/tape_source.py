@@ -39,7 +39,7 @@ _SAFE: Final = (b"GET ", b"HEAD ", b"OPTIONS ", b"TRACE ", b"CONNECT ")
 _TOLD_OF: Final = (
     "run.", "task.", "observation.", "baseline.", "scratch.", "agent.", "budget.", "proposal.",
     "check.", "verdict.", "approval.", "action.", "target.", "cleanup.", "hold.", "retry.",
-    "capture.",
+    "capture.", "process.ended",
 )  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def test_the_story_is_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.M
         ["trace", "open"], ["trace", "diagnose"], ["trace", "safety"],
     ]  # fmt: skip
     assert after[5].startswith(f"rewind {tape} --to s3 --hint ")
-    assert after[6].startswith(f"test {tape} --at s3 -o tests ")
+    assert after[6].startswith(f"test {tape} --at s3 --case runs/case-")
     assert "filed under CUST-4471, rightly" in said
     assert f"rerail replay {tape}" in said
     assert (folder / "runs").stat().st_mode & 0o077 == 0

@@ -7,14 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import click
 
 from rerail.cli.complaint import say_aside
 from rerail.cli.texts import json_text, one_line, say, styled
 from rerail.cli.trace.safety import held
-from rerail.cli.trace.shared import by_option, case_argument, json_option, opened, write
+from rerail.cli.trace.shared import (
+    by_option,
+    case_argument,
+    json_option,
+    linked_test,
+    opened,
+    write,
+)
 from rerail.clock import wall_ns
 from rerail.errors import RerailError
 from rerail.launch.aside import Aside
@@ -51,7 +57,7 @@ def check(case: Path, test: Path | None, by: str | None, as_json: bool) -> int:
     """
     with opened(case) as (found, sources):
         if test is not None:
-            write(found, "test", by, _linked(test, found))
+            write(found, "test", by, linked_test(test, found))
         points = judge(_material(found, sources))
         broken = found.changed()
         body = {"points": [asdict(point) for point in points], "changed": broken}
@@ -84,15 +90,9 @@ def _material(case: Case, sources: list[CaseSource]) -> Material:
         safety=safety(looked.found, now=wall_ns(), held=held(final)),
         sources=[*_states(entries_of(case), sources)],
         unopened=[*_unopened(diagnosis, sources)],
-        second=_second(diagnosis, sources),
+        second=second_place(diagnosis, sources),
         test=_outcome(case),
     )
-
-
-def _linked(test: Path, case: Case) -> dict[str, Any]:
-    tapes = [entry.tape_id for entry in entries_of(case) if entry.tape_id]
-    digest = sha256(test.read_bytes()).hexdigest()
-    return {"path": str(test.absolute()), "sha256": digest, "tapes": tapes}
 
 
 def _outcome(case: Case) -> TestOutcome:
@@ -129,7 +129,7 @@ def _unopened(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> Iterator[s
                 yield f"{place.source} {place.ref}"
 
 
-def _second(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> str | None:
+def second_place(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> str | None:
     """Where the second way comes out; None where the first divergence is in what was said."""
     if diagnosis.first is None or not diagnosis.first.evidence[0].ref.startswith("e"):
         return None

@@ -80,8 +80,9 @@ class Mending:
             f"\n6. The rule is mended for good ({STRICT}), and the run is kept as a test: the agent"
             " must not do\n   again what it did at that step."
         )
-        test = ["rerail", "test", self._tape, "--at", STEP, "-o", "tests", "--force", "--"]
-        self._must(0, *test, *self._agent, "--rule", STRICT)
+        case = str(self._case.relative_to(self._typed.folder.absolute()))
+        test = ["rerail", "test", self._tape, "--at", STEP, "--case", case, "-o", "tests"]
+        self._must(0, *test, "--force", "--", *self._agent, "--rule", STRICT)
         if importlib.util.find_spec("pytest") is None:
             self._typed.say("   It is not run here: pytest is not installed.")
             return
