@@ -18,6 +18,7 @@ from rerail.tape.reader import Tape
 from rerail.tape.records import CaptureMissing, HttpRequest, ProcessStarted
 from tests.journeys.faults import FAULTS, Lab
 from tests.journeys.faults.lab import TOKEN, events
+from tests.journeys.terminal import Terminal
 
 pytestmark = [
     pytest.mark.journey,
@@ -335,6 +336,22 @@ def test_a_policy_grants_only_paths_it_names(lab: Lab) -> None:
     assert lab.run().outcome["state"] == "waiting"
     lab.policy("retry.json")
     assert lab.run().outcome["state"] == "applied"
+
+
+@pytest.mark.parametrize(
+    ("typed", "state"), [(b"y", "applied"), (b"n", "refused"), (b"", "refused")]
+)
+def test_whoever_sits_at_the_terminal_is_asked(typed: bytes, state: str, lab: Lab) -> None:
+    lab.write_contract()
+    words = [sys.executable, "-m", "rerail.cli", "run", "task/task.yaml", "-o", "run.tape"]
+    with Terminal(words, folder=lab.folder, environment=lab.environment) as terminal:
+        terminal.until(b"apply it to client/live? [y/N] ")
+        terminal.type(typed + b"\r")
+        assert terminal.end() == (0 if state == "applied" else 1)
+    [decided] = events(lab.folder / "run.tape", planes.ApprovalDecided)
+    assert decided.how == "terminal"
+    assert events(lab.folder / "run.tape", planes.TaskEnded)[0].state == state
+    assert len(lab.applied()) == (1 if state == "applied" else 0)
 
 
 # Death of the runner.
