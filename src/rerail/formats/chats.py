@@ -59,7 +59,7 @@ def _runs(document: Any) -> list[dict[str, Any]]:
 
 
 def _messages(run: dict[str, Any]) -> list[dict[str, Any]]:
-    for name in ("traj", "messages", "conversation"):
+    for name in ("traj", "messages", "conversation", "history"):
         found = run.get(name)
         if isinstance(found, list) and found and all(map(_is_message, found)):
             return found
