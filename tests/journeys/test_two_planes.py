@@ -557,7 +557,7 @@ def test_a_program_that_is_not_there_is_said_before_an_agent_works(part: str, la
 
 def test_an_agent_may_lie_in_its_workspace(lab: Lab) -> None:
     script = lab.task / "workspace" / "work.sh"
-    script.write_text('#!/bin/sh\necho \'{"timeout_before_send": 2}\' > retry.json\n')
+    script.write_text("#!/bin/sh\necho '{\"timeout_before_send\": 2}' > retry.json\n")
     script.chmod(0o755)
     lab.contract["agent"]["command"] = ["./work.sh"]
     assert lab.run().outcome["state"] == "waiting"
