@@ -13,7 +13,7 @@ from typing import Final, Literal
 from rerail.trace.finding import Evidence
 from rerail.trace.record import CaseSource, Record
 from rerail.trace.story import Gap
-from rerail.trace.timeline import Competing, timeline
+from rerail.trace.timeline import Competing, Order, timeline
 
 DECIDING: Final = (
     "run.", "task.", "observation.", "baseline.", "scratch.", "agent.", "budget.", "proposal.",
@@ -96,7 +96,7 @@ def at(record: Record) -> Evidence:
     return Evidence(record.source, record.ref, record.says)
 
 
-def gather(sources: Sequence[CaseSource]) -> Gathered:
+def gather(sources: Sequence[CaseSource], order: Order | None = None) -> Gathered:
     """Read all records once. Raises TapeAltered where one cannot be read."""
     found = Gathered(
         names=tuple(source.name for source in sources),
@@ -104,7 +104,7 @@ def gather(sources: Sequence[CaseSource]) -> Gathered:
         whole=frozenset(source.name for source in sources if source.whole),
     )
     traffic = _Traffic(found)
-    for line in timeline(sources, worded=False):
+    for line in timeline(sources, order=order, worded=False):
         record = line.record
         found.kinds[record.source][record.kind] += 1
         found.run_id = found.run_id or record.id("run")
