@@ -90,7 +90,7 @@ class TypeScript(KeptTool):
         until = monotonic_ns() + int(self.seconds * 1e9)
         try:
             project = self._opened(files, until)
-            own = {place: path for path in files if (place := self._place(path))}
+            own = {self._place(path): path for path in files}
             return {
                 own[place]: inspect(partial(self._put_question, project, until), place)
                 for place in self._put_question(project, until, "getSourceFileNames")

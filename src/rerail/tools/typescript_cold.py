@@ -84,7 +84,7 @@ def _run(words: Sequence[str], root: Path, seconds: float) -> Errand:
 
 def _read(output: str, root: Path) -> list[Diagnostic]:
     found: list[Diagnostic] = []
-    for line in output.splitlines():
+    for line in output.split("\n"):
         if matched := _LINE.fullmatch(line):
             found.append(_diagnostic(matched, root))
         elif found and line.strip():
