@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS approval(
 CREATE TABLE IF NOT EXISTS attempt(
   id TEXT PRIMARY KEY, run_id TEXT NOT NULL, task_id TEXT NOT NULL, tape TEXT NOT NULL,
   folder TEXT NOT NULL, target TEXT NOT NULL, proposal TEXT NOT NULL, approval_id TEXT NOT NULL,
-  begun INTEGER NOT NULL, state TEXT NOT NULL);
+  begun INTEGER NOT NULL, state TEXT NOT NULL, session INTEGER NOT NULL);
 """
 
 
@@ -98,7 +98,10 @@ class Approval(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """An action that was sent, or was about to be. `open`: how it ended is not known."""
+    """An action that was sent, or was about to be. `open`: how it ended is not known.
+
+    `session` is that of its command's processes on this machine, 0 before it was started.
+    """
 
     id: str
     run_id: str
@@ -110,6 +113,7 @@ class Attempt(Struct, frozen=True):
     approval_id: str
     begun: int
     state: AttemptState = "open"
+    session: int = 0
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
@@ -293,6 +297,12 @@ class Holds:
             )  # fmt: skip
             self._insert("hold", hold)
         return hold
+
+    def started(self, attempt_id: str, session: int) -> None:
+        """Its command runs, in this session: until none of it does, nothing can be found out."""
+        with self._changing():
+            sql = "UPDATE attempt SET session = ? WHERE id = ?"
+            self._connection.execute(sql, (session, attempt_id))
 
     def settle(
         self, attempt_id: str, state: AttemptState, *, reason: str, by: str, free: bool

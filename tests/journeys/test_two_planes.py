@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from rerail.cli.facts import kind_of
+from rerail.launch.family import alive_in_session
 from rerail.sandbox import kernel, landlock
 from rerail.tape import plane_records as planes
 from rerail.tape.reader import Tape
 from rerail.tape.records import CaptureMissing, HttpRequest, ProcessStarted
 from tests.journeys.faults import FAULTS, Lab
 from tests.journeys.faults.lab import TOKEN, events
+from tests.journeys.terminal import Terminal
 
 pytestmark = [
     pytest.mark.journey,
@@ -336,6 +338,22 @@ def test_a_policy_grants_only_paths_it_names(lab: Lab) -> None:
     assert lab.run().outcome["state"] == "applied"
 
 
+@pytest.mark.parametrize(
+    ("typed", "state"), [(b"y", "applied"), (b"n", "refused"), (b"", "refused")]
+)
+def test_whoever_sits_at_the_terminal_is_asked(typed: bytes, state: str, lab: Lab) -> None:
+    lab.write_contract()
+    words = [sys.executable, "-m", "rerail.cli", "run", "task/task.yaml", "-o", "run.tape"]
+    with Terminal(words, folder=lab.folder, environment=lab.environment) as terminal:
+        terminal.until(b"apply it to client/live? [y/N] ")
+        terminal.type(typed + b"\r")
+        assert terminal.end() == (0 if state == "applied" else 1)
+    [decided] = events(lab.folder / "run.tape", planes.ApprovalDecided)
+    assert decided.how == "terminal"
+    assert events(lab.folder / "run.tape", planes.TaskEnded)[0].state == state
+    assert len(lab.applied()) == (1 if state == "applied" else 0)
+
+
 # Death of the runner.
 
 
@@ -383,6 +401,21 @@ def test_kill_at_any_moment_loses_nothing_and_applies_at_most_once(moment: type,
     else:
         settled = bool(events(tape, planes.ActionResult))
         assert done == (2 if settled else 1)
+
+
+def test_nothing_is_reconciled_while_it_is_still_under_way(lab: Lab) -> None:
+    lab.policy("retry.json")
+    lab.target("apply", "accepts, then hangs", time="30s")
+    process, _ = lab.start("--no-wait")
+    lab.wait_for((lab.live / "ready").exists, "nothing is applied")
+    asked = lab.rerail("reconcile", lab.open_attempt())
+    assert asked.returncode == 2
+    assert "is still under way: process" in asked.stderr
+    process.kill()
+    process.wait()
+    [attempt] = lab.holds().attempts()
+    lab.wait_for(lambda: not alive_in_session(attempt.session), "the action goes on alone")
+    assert lab.rerail("reconcile", attempt.id).returncode == 0
 
 
 # What is run again.

@@ -2,6 +2,7 @@
 
 import os
 import select
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -80,3 +81,28 @@ def test_no_more_than_is_kept_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_command_that_is_not_there_is_said() -> None:
     with pytest.raises(CommandNotFound):
         run_errand(["no-such-command"], cwd=Path("/"), environment={"PATH": "/bin"}, seconds=1)
+
+
+def test_it_ends_with_who_started_it() -> None:
+    script = (
+        "import os, sys\nfrom pathlib import Path\nfrom rerail.launch.errand import run_errand\n"
+        "words = [sys.executable, '-c', 'import time; time.sleep(60)']\n"
+        "def started(pid):\n    print(pid, flush=True)\n    os.kill(os.getpid(), 9)\n"
+        "run_errand(words, cwd=Path('/'), environment={}, seconds=50, on_start=started)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.returncode == -9
+    assert ends(int(done.stdout))
+
+
+def test_its_session_is_told_and_what_goes_wrong_then_ends_it() -> None:
+    told: list[int] = []
+
+    def refuse(session: int) -> None:
+        told.append(session)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        run_errand(["sleep", "60"], cwd=Path("/"), environment=dict(os.environ), seconds=50,
+                   on_start=refuse)  # fmt: skip
+    assert ends(told[0])

@@ -9,6 +9,7 @@ import pytest
 
 from rerail.launch import family
 from rerail.launch.family import (
+    alive_in_session,
     arguments_of,
     descendants_of,
     family_of,
@@ -60,7 +61,7 @@ def test_who_has_no_child_is_told_so_by_the_kernel(
 def test_a_name_with_parentheses_and_spaces_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for pid, line in {"7": b"7 (a) S 3 (b) S 1 ", "8": b"8 ((x y)) Z 7 "}.items():
+    for pid, line in {"7": b"7 (a) S 3 (b) S 1 7 7 0", "8": b"8 ((x y)) Z 7 7 7 0"}.items():
         (tmp_path / pid).mkdir()
         (tmp_path / pid / "stat").write_bytes(line)
     monkeypatch.setattr(family, "PROC", tmp_path)
@@ -73,3 +74,13 @@ def test_without_proc_nobody_is_known(tmp_path: Path, monkeypatch: pytest.Monkey
     assert family_of(1) == []
     assert own_children() == []
     assert not is_childless()
+
+
+def test_a_session_lives_as_long_as_one_of_its_processes(eventually: Callable[..., None]) -> None:
+    leader = subprocess.Popen(["sh", "-c", "sleep 60 & exit"], start_new_session=True)
+    leader.wait(10)
+    eventually(lambda: alive_in_session(leader.pid) != [])
+    [sleeper] = alive_in_session(leader.pid)
+    os.kill(sleeper, 9)
+    eventually(lambda: alive_in_session(leader.pid) == [])
+    assert alive_in_session(0) == []

@@ -65,8 +65,9 @@ def reconcile(
 def _reconcile(
     attempt: "Attempt", contract: Path | None, state: str | None, reason: str, tape: Path | None
 ) -> int:
-    from rerail.task.follow import STATES_SAID, FollowSettings
-    from rerail.task.follow import reconcile as find_out
+    from rerail.task.follow import FollowSettings
+    from rerail.task.reconcile import STATES_SAID
+    from rerail.task.reconcile import reconcile as find_out
 
     source = Path(attempt.tape)
     settings = FollowSettings(source, tape or _beside(source), dict(os.environ), contract)

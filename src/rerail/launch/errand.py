@@ -8,7 +8,7 @@ effect, nobody can tell from here.
 import os
 import select
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -53,8 +53,11 @@ def run_errand(
     environment: Mapping[str, str],
     seconds: float,
     sandbox: "Sandbox | None" = None,
+    on_start: Callable[[int], None] | None = None,
 ) -> Errand:
-    """Run a command to its end, or to the time limit.
+    """Run a command to its end, or to the time limit. It ends with us, too.
+
+    `on_start` is told the number of its session, which is that of its first process.
 
     Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem`, `SandboxFailed` where it could
     not be started: then it has done nothing.
@@ -73,7 +76,7 @@ def run_errand(
             finally:
                 os.close(output_end)
                 os.close(errors_end)
-        return _Watched(pid, output, errors, seconds).ended()
+        return _Watched(pid, output, errors, seconds).ended(on_start)
 
 
 class _Watched:
@@ -87,8 +90,10 @@ class _Watched:
         self._deadline = monotonic_ns() + int(min(seconds, 1e9) * 1e9)
         self._cut = False
 
-    def ended(self) -> Errand:
+    def ended(self, on_start: Callable[[int], None] | None) -> Errand:
         try:
+            if on_start is not None:
+                on_start(self._pid)
             timed_out = not self._listen(until_end=True)
         except BaseException:
             self._kill()

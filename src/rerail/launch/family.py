@@ -12,10 +12,11 @@ PROC: Final = Path("/proc")
 
 
 class Relative(Struct, frozen=True):
-    """A process and its parent; `ended` where only its entry is left."""
+    """A process, its parent and its session; `ended` where only its entry is left."""
 
     pid: int
     parent: int
+    session: int
     ended: bool
 
 
@@ -66,6 +67,12 @@ def descendants_of(pid: int) -> list[int]:
     return sorted(found)
 
 
+def alive_in_session(session: int) -> list[int]:
+    """The processes of a session (setsid(2)) that still run; none for session 0."""
+    found = (one.pid for one in _everybody() if one.session == session and not one.ended)
+    return sorted(found) if session else []
+
+
 def _everybody() -> Iterator[Relative]:
     if not PROC.is_dir():
         return
@@ -80,8 +87,8 @@ def _read(pid: int) -> Relative | None:
         stat = (PROC / str(pid) / "stat").read_bytes()
     except OSError:
         return None
-    state, parent = stat[stat.rindex(b")") + 2 :].split(maxsplit=2)[:2]
-    return Relative(pid, int(parent), state in (b"Z", b"X"))
+    state, parent, _, session = stat[stat.rindex(b")") + 2 :].split(maxsplit=4)[:4]
+    return Relative(pid, int(parent), int(session), state in (b"Z", b"X"))
 
 
 def arguments_of(pid: int) -> list[str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rerail.sandbox.choose import Sandbox
     from rerail.sandbox.handshake import Handshake
 
+PR_SET_PDEATHSIG: Final = 1
+
 IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 """An ignored signal stays ignored over exec, and few programs expect that."""
 
@@ -137,6 +139,7 @@ def _become(
             signal.signal(number, signal.SIG_DFL)
         if command.streams:
             os.setsid()
+            _end_with_parent()
             for place, stream in enumerate(command.streams):
                 os.dup2(stream, place)
         if sandbox is not None:
@@ -148,6 +151,14 @@ def _become(
     finally:
         # Whatever it was, it was told or shows itself in the silence; nobody else's code may run.
         os._exit(127)
+
+
+def _end_with_parent() -> None:
+    """Nobody would be there to take down what it says, nor to keep its time limit (prctl(2))."""
+    with suppress(AttributeError, ImportError, OSError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def _execute(command: Command) -> None:

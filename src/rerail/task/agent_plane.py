@@ -5,7 +5,6 @@ target's credential: it is left a home of its own, a few variables, and the inpu
 """
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from rerail.sandbox.plane import Plane
 from rerail.tape.plane_records import AgentContained, ScratchMade
 from rerail.task.account import Account
 from rerail.task.contract import Contract, words
+from rerail.task.installed import places_of
 from rerail.task.place import Place
 from rerail.task.sensor import read_inputs
 from rerail.task.target import credential_file
@@ -83,8 +83,9 @@ class Layout(Struct, frozen=True):
     def hidden(self) -> list[Path]:
         """What neither an agent nor a checker may read."""
         target = self.contract.target
+        home = Path(self.environment.get("HOME") or Path.home())
         places = [
-            Path(self.environment.get("HOME") or Path.home()),
+            *([home] if home != home.parent else []),  # of `/` everything would be hidden
             state_folder(self.environment),
             default_folder(self.environment).parent,
             *(Path(f"{self.tape}{suffix}") for suffix in ("", "-wal", "-shm")),
@@ -117,16 +118,10 @@ class Layout(Struct, frozen=True):
 
     def _installed(self, command: list[str], folder: Path) -> list[Path]:
         program = Path(find_program(command[0], self.environment, folder))
-        found = [Path(place) for place in self.environment.get("PATH", "").split(":") if place]
-        for file in (program.absolute(), Path(os.path.realpath(program))):
-            found.append(file)
-            found += [file.parent.parent] if self._is_installed(file.parent.parent) else []
-        return found
-
-    def _is_installed(self, prefix: Path) -> bool:
-        """Not where a home or the contract's folder is: that would show more than a program."""
+        on_path = [Path(place) for place in self.environment.get("PATH", "").split(":") if place]
+        # A prefix that is a home, or the contract's folder, would show more than a program.
         homes = (Path(self.environment.get("HOME") or Path.home()), self.home)
-        return not any(home == prefix or prefix in home.parents for home in homes)
+        return [*on_path, *places_of(program, self.environment, but_not_above=homes)]
 
 
 def prepare(account: Account, layout: Layout, needs: list[Path], channel: Path) -> Prepared:

@@ -134,15 +134,15 @@ def decide(holds: Holds, approval: Approval, *, grant: bool, how: str, reason: s
 def _put(account: Account, holds: Holds, question: Question) -> Approval:
     terms = question.contract.approval
     approval = Approval(
-        new_id("A"),
-        question.run_id,
-        question.contract.task,
-        str(question.tape),
-        question.proposed.ref.hex(),
-        question.target,
-        in_words(question.proposed.made),
-        wall_ns() + int(seconds(terms.ttl) * 1e9),
-        "\n".join(terms.by),
+        id=new_id("A"),
+        run_id=question.run_id,
+        task_id=question.contract.task,
+        tape=str(question.tape.absolute()),
+        proposal=question.proposed.ref.hex(),
+        target=question.target,
+        summary=in_words(question.proposed.made),
+        expires=wall_ns() + int(seconds(terms.ttl) * 1e9),
+        who="\n".join(terms.by),
     )
     account.note(
         ApprovalRequested,

@@ -1,4 +1,4 @@
-"""Goes on with what a run left: checks its proposal again, applies it, finds out what became of it.
+"""Goes on with what a run left: checks its proposal again, or applies it.
 
 No agent runs. Each makes a tape of its own, which names the run and the tape that it follows; that
 tape is only read.
@@ -7,58 +7,44 @@ tape is only read.
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rerail.capture.keeping import Keeping, Kept, Run
+from rerail.capture.keeping import Keeping, Run
 from rerail.errors import NotOnTape, RerailError, UsageProblem
-from rerail.holds import Attempt, Holds
+from rerail.holds import Holds
 from rerail.launch.child import Ending
 from rerail.proxy.certs import Authority, default_folder
 from rerail.tape.event import Event
 from rerail.tape.plane_records import (
-    ActionReconciled,
     CleanupDone,
-    HoldReleased,
-    TargetState,
     TaskAccepted,
     TaskEnded,
     TaskFollows,
 )
 from rerail.tape.reader import Tape
-from rerail.task import target as targets
 from rerail.task.account import Account
 from rerail.task.agent_plane import Layout
-from rerail.task.approval import Person, user_name
+from rerail.task.approval import Person
 from rerail.task.contract import Contract, words
 from rerail.task.place import Place
 from rerail.task.runner import CREDENTIAL_VARIABLE, Done, Read, note_proposal, read_contract
 from rerail.task.sensor import load_baseline
 from rerail.task.stored import Stored, made_on, read_run, trees_on
-from rerail.task.target import Reach, Subject, secret_of
+from rerail.task.target import secret_of
 from rerail.task.trees import Proposed, make, propose_again
 from rerail.task.verdict_plane import (
     Desk,
     Ended,
     apply_proposal,
-    credential_environment,
+    cut_short,
     judge_proposal,
     withdraw_unused,
 )
 
 Relation = Literal["recheck", "apply", "reconcile"]
-STATES_SAID: Final[Mapping[str, TargetState]] = {
-    "applied": "applied",
-    "not-applied": "not applied",
-    "partly-applied": "partly applied",
-    "unknown": "unknown",
-}
-"""What a person may say of an attempt, by the words of the command line."""
-
-KNOWN: Final[tuple[TargetState, ...]] = ("applied", "not applied")
-"""States after which nothing is under way any more: the task may run again."""
 
 
 class FollowSettings(Struct, frozen=True):
@@ -71,15 +57,6 @@ class FollowSettings(Struct, frozen=True):
     person: Person | None = None
     overwrite: bool = False
     log: Callable[[Event], None] | None = None
-
-
-class Reconciled(Struct, frozen=True):
-    """What an attempt did, as far as it is known now; `held`: its task stays held."""
-
-    attempt: Attempt
-    state: TargetState
-    tape: Path
-    held: bool
 
 
 def recheck(settings: FollowSettings) -> Done:
@@ -166,7 +143,11 @@ class _Following:
         try:
             self._begun()
             self._done = work(self)
-        except RerailError as error:
+        except BaseException as error:
+            ended = cut_short(self._holds, self._run_id, error)
+            self._done = replace(self._done, ended=ended)
+            if not isinstance(error, RerailError) or ended.state == "unresolved":
+                raise
             self._done = replace(self._done, ended=Ended("not started", error.what), problem=error)
         finally:
             self._clean_up()
@@ -228,18 +209,18 @@ class _Following:
             contract, home, self._place, self._settings.tape, self._settings.environment
         )
         return Desk(
-            self._account,
-            self._holds,
-            contract,
-            home,
-            self._settings.environment,
-            self._place,
-            self._settings.tape,
-            self._run_id,
-            self._baseline,
-            layout.hidden(),
-            layout.checkers_programs(),
-            self._settings.person,
+            account=self._account,
+            holds=self._holds,
+            contract=contract,
+            home=home,
+            environment=self._settings.environment,
+            place=self._place,
+            tape=self._settings.tape,
+            run_id=self._run_id,
+            baseline=self._baseline,
+            hidden=layout.hidden(),
+            shown=layout.checkers_programs(),
+            person=self._settings.person,
         )
 
     def _clean_up(self) -> None:
@@ -259,72 +240,6 @@ class _Following:
             reason=reason,
         )
         self._account.note(TaskEnded, "runner", state=ended.state, reason=ended.reason)
-
-
-def reconcile(
-    settings: FollowSettings, attempt: Attempt, *, said: TargetState | None = None, reason: str = ""
-) -> Reconciled:
-    """Find out what an attempt did: by the target's own command, or by what a person `said`."""
-    with Tape.open(settings.source) as tape, Holds.open(settings.environment) as holds:
-        stored = read_run(tape)
-        read = read_contract(settings.contract) if settings.contract else None
-        contract = read.contract if read else stored.contract
-        home = read.home if read else Path(attempt.folder)
-        if contract.target is None or contract.target.name != attempt.target:
-            raise UsageProblem(
-                f"the contract does not name the target `{attempt.target}`",
-                hint="name the contract by which it was applied",
-            )
-        secret = secret_of(contract.target, home, settings.environment)
-        keeping = begin_tape(
-            settings, ["rerail", "reconcile", attempt.id], home, f"run-{secrets.token_hex(6)}",
-            contract, secret,
-        )  # fmt: skip
-        account = Account(keeping.recorder)
-        note_followed(account, stored, "reconcile")
-        state: TargetState = "unknown"
-        try:
-            given = credential_environment(contract, settings.environment)
-            reach = Reach(contract.target, home, given)
-            state = _found_out(account, reach, attempt, said, reason)
-        finally:
-            held = _settle(account, holds, attempt, state)
-            kept: Kept = keeping.close(Ending(1 if held else 0), state)
-        if kept.failed is not None:
-            raise kept.failed
-        return Reconciled(attempt, state, settings.tape, held)
-
-
-def _found_out(
-    account: Account, reach: Reach, attempt: Attempt, said: TargetState | None, reason: str
-) -> TargetState:
-    subject = Subject(bytes.fromhex(attempt.proposal), attempt.id, attempt.approval_id)
-    targets.read(account, reach, "reconcile", subject)
-    if said is None:
-        return targets.reconcile(account, reach, subject, "the target")
-    account.note(
-        ActionReconciled,
-        "person",
-        attempt_id=attempt.id,
-        state=said,
-        who=user_name(),
-        how="person",
-        reason=reason,
-    )
-    account.kept()
-    return said
-
-
-def _settle(account: Account, holds: Holds, attempt: Attempt, state: TargetState) -> bool:
-    """Free the task where it is known that nothing is under way; returns whether it stays held."""
-    if state == "unknown":
-        return True
-    free = state in KNOWN
-    reason = f"reconciled: {state}"
-    freed = holds.settle(attempt.id, state, reason=reason, by=user_name(), free=free)
-    for hold in freed:
-        account.note(HoldReleased, "person", hold_id=hold.id, reason=reason, who=user_name())
-    return not free
 
 
 def begin_tape(

@@ -41,6 +41,7 @@ from rerail.task.verdict_plane import (
     Desk,
     Ended,
     apply_proposal,
+    cut_short,
     judge_proposal,
     withdraw_unused,
 )
@@ -68,7 +69,6 @@ class RunSettings(Struct, frozen=True):
     keep_workspace: bool = False
     run_id: str = ""
     log: Callable[[Event], None] | None = None
-    say: Callable[[str], None] = lambda text: None
 
 
 class Done(Struct, frozen=True):
@@ -216,7 +216,8 @@ class _Run:
                 ending = recording.run_command()
                 self._after(prepared, ending)
         except BaseException as error:
-            self._interrupted(error)
+            ended = cut_short(self._holds, self._run_id, error)
+            self._done = replace(self._done, ended=ended)
             raise
         finally:
             self._clean_up()
@@ -270,7 +271,6 @@ class _Run:
         self._done = replace(
             self._done, verdict=judged.verdict, rule=judged.rule, detail=judged.detail
         )
-        self._settings.say(f"verdict {judged.verdict}: {judged.rule}: {judged.detail}")
         if judged.verdict == "STOP":
             ended = Ended("stopped", failed or f"STOP by {judged.rule}: {judged.detail}")
         elif self._contract.target is None:
@@ -292,32 +292,21 @@ class _Run:
 
     def _desk(self) -> Desk:
         return Desk(
-            self._account,
-            self._holds,
-            self._contract,
-            self._read.home,
-            self._settings.environment,
-            self._place,
-            self._settings.tape,
-            self._run_id,
-            self._baseline,
-            [*self._layout.hidden(), self._place.agent],
-            self._layout.checkers_programs(),
-            self._settings.person,
+            account=self._account,
+            holds=self._holds,
+            contract=self._contract,
+            home=self._read.home,
+            environment=self._settings.environment,
+            place=self._place,
+            tape=self._settings.tape,
+            run_id=self._run_id,
+            baseline=self._baseline,
+            hidden=[*self._layout.hidden(), self._place.agent],
+            shown=self._layout.checkers_programs(),
+            person=self._settings.person,
         )
 
     # The end.
-
-    def _interrupted(self, error: BaseException) -> None:
-        """What is not over is said to be so: an action that was sent has an outcome of its own."""
-        open_ones = [
-            attempt
-            for attempt in self._holds.attempts()
-            if attempt.run_id == self._run_id and attempt.state == "open"
-        ]
-        what = error.what if isinstance(error, RerailError) else type(error).__name__
-        state = Ended("unresolved" if open_ones else "stopped", f"the runner failed: {what}")
-        self._done = replace(self._done, ended=state)
 
     def _clean_up(self) -> None:
         if self._done.ended.state != "waiting":

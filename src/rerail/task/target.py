@@ -4,7 +4,7 @@ Only here are commands given the target's credential. Whether an action had an e
 target, not by how a command ended: what is not said is unknown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -59,7 +59,13 @@ class Reach:
         if target.credential.file:
             self._environment[CREDENTIAL] = str(credential_file(target, home))
 
-    def run(self, command: list[str], time: str, subject: Subject) -> Errand:
+    def run(
+        self,
+        command: list[str],
+        time: str,
+        subject: Subject,
+        on_start: Callable[[int], None] | None = None,
+    ) -> Errand:
         """Run one of the target's commands. Raises RerailError where it could not be started."""
         told = {
             "RERAIL_PROPOSAL_REF": f"sha256:{subject.proposal_ref.hex()}",
@@ -72,6 +78,7 @@ class Reach:
             cwd=self._home,
             environment=self._environment | told,
             seconds=seconds(time),
+            on_start=on_start,
         )
 
     def argv(self, command: list[str]) -> list[str]:

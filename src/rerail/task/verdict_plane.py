@@ -48,7 +48,7 @@ class Ended(Struct, frozen=True):
     reason: str = ""
 
 
-class Desk(Struct, frozen=True):
+class Desk(Struct, frozen=True, kw_only=True):
     """What the verdict plane works with. `hidden` is what a checker may not read."""
 
     account: Account
@@ -158,15 +158,15 @@ class _Applying:
     def _begin(self) -> Ended | None:
         """Use the approval up and hold the task; then, and only then, say so on the tape."""
         attempt = Attempt(
-            self._attempt,
-            self._desk.run_id,
-            self._desk.contract.task,
-            str(self._desk.tape),
-            str(self._desk.home),
-            self._target.name,
-            self._proposed.ref.hex(),
-            self._approval,
-            wall_ns(),
+            id=self._attempt,
+            run_id=self._desk.run_id,
+            task_id=self._desk.contract.task,
+            tape=str(self._desk.tape.absolute()),
+            folder=str(self._desk.home),
+            target=self._target.name,
+            proposal=self._proposed.ref.hex(),
+            approval_id=self._approval,
+            begun=wall_ns(),
         )
         reason = UNDER_WAY.format(self._attempt)
         try:
@@ -210,7 +210,8 @@ class _Applying:
 
     def _act(self, subject: Subject) -> Ended:
         try:
-            done = self._reach.run(self._target.apply.command, self._target.apply.time, subject)
+            apply = self._target.apply
+            done = self._reach.run(apply.command, apply.time, subject, self._started)
         except RerailError as error:
             reason = f"it could not be started: {error.what}"
             targets.result_unseen(self._account, subject, "rejected", reason)
@@ -226,6 +227,9 @@ class _Applying:
             return Ended("unresolved", f"whether it was applied is not known: {hint}")
         self._settled(outcome, f"the target {outcome} it")
         return Ended("applied" if outcome == "accepted" else "rejected")
+
+    def _started(self, session: int) -> None:
+        self._desk.holds.started(self._attempt, session)
 
     def _settled(self, state: AttemptState, reason: str) -> None:
         freed = self._desk.holds.settle(
@@ -253,13 +257,13 @@ def _bench(desk: Desk) -> Bench:
         return Plane(writable=[place], hidden=desk.hidden, shown=shown, network=network)
 
     return Bench(
-        desk.contract,
-        desk.home,
-        baseline,
-        sha256(desk.baseline).digest(),
-        desk.place.own,
-        plane,
-        plain(desk.environment) | told,
+        contract=desk.contract,
+        home=desk.home,
+        baseline=baseline,
+        baseline_digest=sha256(desk.baseline).digest(),
+        folder=desk.place.own,
+        plane=plane,
+        environment=plain(desk.environment) | told,
     )
 
 
@@ -268,6 +272,15 @@ def credential_environment(contract: Contract, environment: Mapping[str, str]) -
     name = contract.target.credential.env if contract.target is not None else ""
     given = plain(environment) | {"HOME": environment.get("HOME", "")}
     return given | ({name: environment[name]} if name else {})
+
+
+def cut_short(holds: Holds, run_id: str, error: BaseException) -> Ended:
+    """How a run ends that did not come to its end: an action that was sent has one of its own."""
+    what = error.what if isinstance(error, RerailError) else type(error).__name__
+    under_way = any(
+        attempt.run_id == run_id and attempt.state == "open" for attempt in holds.attempts()
+    )
+    return Ended("unresolved" if under_way else "stopped", f"the runner failed: {what}")
 
 
 def withdraw_unused(holds: Holds, run_id: str) -> list[Approval]:

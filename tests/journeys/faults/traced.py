@@ -24,7 +24,7 @@ SAFETY = {
     "silent, and nothing done": "unresolved",
     "the target takes half of it": "partially applied",
     "the target says yes and does nothing": "unresolved",
-    "the target cannot be read": "unresolved",
+    "the target cannot be read afterwards": "unresolved",
     "silent, then reconciled": "partially applied",
     "the worker is killed while the agent works": "unresolved",
     "the worker is killed while the action is under way": "unresolved",
