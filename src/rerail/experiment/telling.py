@@ -112,7 +112,8 @@ def _first_runs(receipt: Receipt) -> Iterator[Part]:
     yield Paragraph(
         f"{firsts.runs} first runs: {firsts.fixed} fixed, {firsts.failed} failed, "
         f"{firsts.cheated} cheated, {firsts.broken} broken by the model's service; "
-        f"{firsts.kept} failures kept, {firsts.beyond} runs beyond the last of them. "
+        f"{firsts.kept} failures kept; beyond the last of them, run and not counted: "
+        f"{firsts.beyond}. "
         f"Tokens: {_count(firsts.tokens.input)} in, {_count(firsts.tokens.output)} out."
     )
     uncounted = sum(run.tokens.uncounted for run in receipt.runs)
