@@ -6,7 +6,7 @@ from typing import Any
 
 from rerail.llm.view import ToolCall, ToolCallResponse
 from rerail.trace.detect.values import canonical, key_of, leaves, loaded
-from rerail.trace.detect.words import identifier, names_a_thing
+from rerail.trace.detect.words import names_a_thing, thing_in
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,7 @@ class Call:
         found: dict[str, str] = {}
         for path, value in leaves(self.call.arguments):
             key = key_of(path)
-            thing = identifier(value)
-            if not thing and isinstance(value, str) and names_a_thing(key):
-                thing = value.lower().removeprefix("#") if len(value.split()) == 1 else ""
-            if thing and (names_a_thing(key) or isinstance(value, str)):
+            thing = thing_in(key, value)
+            if thing and (isinstance(value, str) or names_a_thing(key)):
                 found.setdefault(thing, key)
         return found
