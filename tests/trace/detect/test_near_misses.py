@@ -106,6 +106,20 @@ YES = user("Yes, go ahead.")
             ),
         ),
         (
+            "never-fetched",
+            (*tool("list_files", '["a.pdf"]', a=1), says("According to a.pdf it is so.")),
+            (*tool("grep", "a.pdf:3: it is so", text="so"), says("According to a.pdf it is so.")),
+        ),
+        (
+            "never-fetched",
+            (*tool("list_files", '["a.md"]', a=1), says("According to a.md it is so.")),
+            (
+                *tool("list_files", '["a.md"]', a=1),
+                *tool("bash", "It is so.", command="cat *.md"),
+                says("According to a.md it is so."),
+            ),
+        ),
+        (
             "wrong-total",
             (says("A kettle is $40, a lamp $80, in total $130."),),
             (says("A kettle is $40, a lamp $80, so two of each are in total $240."),),

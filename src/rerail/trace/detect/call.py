@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from rerail.llm.view import ToolCall, ToolCallResponse
+from rerail.trace.detect.tools import words_of
 from rerail.trace.detect.values import canonical, key_of, leaves, loaded
 from rerail.trace.detect.words import names_a_thing, thing_in
+
+_FILES: Final = frozenset(("file_path", "path", "filename", "file", "command", "patch"))
+_OF_FILES: Final = frozenset(("patch", "notebook"))
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,13 @@ class Call:
     def same(self) -> str:
         """Two calls that are alike have the same."""
         return f"{self.call.name} {canonical(self.call.arguments)}"
+
+    @property
+    def puts_a_file(self) -> bool:
+        """Whether it writes into the agent's own files, as far as its name and fields tell."""
+        arguments = self.call.arguments
+        named = isinstance(arguments, dict) and not _FILES.isdisjoint(arguments)
+        return named or not _OF_FILES.isdisjoint(words_of(self.name))
 
     @cached_property
     def document(self) -> Any:
