@@ -197,6 +197,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the public data is")
     folder = parser.parse_args().folder
+    missing = [
+        name for name in (AIRLINE, RETAIL, LABELLED, LABELS) if not (folder / name).is_file()
+    ]
+    if missing:
+        parser.error(
+            f"{folder} does not hold {missing[0]}; docs/benchmarks.md says what is measured"
+        )
     labelled = runs(folder / LABELLED, labelled_by(folder / LABELS))
     airline = runs(folder / AIRLINE, first_other_write)
     retail = runs(folder / RETAIL, lambda document, story: frozenset())
