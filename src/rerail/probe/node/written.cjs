@@ -18,7 +18,7 @@ function named(words, folder) {
   let count = 1;
   for (const word of words.join(" ").split(SEPARATORS)) {
     if (count >= MOST_NAMED) break;
-    if (!word || word.startsWith("-")) continue;
+    if (!word.includes("/") || word.startsWith("-")) continue;
     const text = expanded(word);
     const path = normalize(isAbsolute(text) ? text : join(folder, text)).replace(/(.)\/$/, "$1");
     if (path in found || NOWHERE.test(path)) continue;
