@@ -9,7 +9,7 @@ import pytest
 
 from rerail.errors import TapeExists, UsageProblem
 from rerail.script import Call, Limits, Script, repeatable
-from rerail.script.engine import ScriptCrashed
+from rerail.script.engine import PRINTED_AT_MOST, ScriptCrashed
 from rerail.script.recorded import read_script
 from rerail.script.run import MayHaveRun, ScriptFailed, WrongToken
 from rerail.script.values import NotJson
@@ -219,6 +219,17 @@ def test_what_it_prints_is_kept(tmp_path: Path) -> None:
     with Tape.open(run.tape) as tape:
         printed = [event for event in tape.events() if isinstance(event, ScriptPrinted)]
         assert [tape.blob(event.text.digest) for event in printed] == [b"one\ntwo\n"]
+
+
+def test_of_what_it_prints_without_end_a_beginning_is_kept(tmp_path: Path) -> None:
+    code = "for _ in range(40):\n    print('x' * 100_000)\ntool('a')\nprint('at last')"
+    run = Script.start(code, tape=tmp_path / "run.tape", tools={"a": lambda call: None})
+    with Tape.open(run.tape) as tape:
+        printed = [event for event in tape.events() if isinstance(event, ScriptPrinted)]
+        first, last = (tape.blob(event.text.digest) for event in printed)
+    assert len(first) < PRINTED_AT_MOST + 100
+    assert first.endswith(b"(more was printed, and is not kept)\n")
+    assert last == b"at last\n"
 
 
 def test_an_existing_tape_is_not_overwritten(tmp_path: Path) -> None:
