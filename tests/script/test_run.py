@@ -10,6 +10,7 @@ import pytest
 from rerail.errors import TapeExists, UsageProblem
 from rerail.script import Call, Limits, Script, repeatable
 from rerail.script.engine import PRINTED_AT_MOST, ScriptCrashed
+from rerail.script.limits import LARGEST
 from rerail.script.recorded import read_script
 from rerail.script.run import MayHaveRun, ScriptFailed, WrongToken
 from rerail.script.values import NotJson
@@ -363,3 +364,12 @@ def test_only_what_may_not_be_repeated_is_synced_before_it_is_called(
     code = "tool('read')\ntool('pay')\ntool('read')\ntool('pay')\ntool('ask')"
     with Script.start(code, tape=tmp_path / "run.tape", tools=tools):
         assert syncs == ["read", "sync", "pay", "read", "sync", "pay", "sync"]
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_a_limit_has_a_limit(name: str) -> None:
+    for value in (0, -1, LARGEST[name] + 1):
+        with pytest.raises(UsageProblem, match=name):
+            Limits(**{name: value})
+    assert Limits.recorded({name: 1 << 62}).as_recorded()[name] == LARGEST[name]
+    assert Limits.recorded({name: -5}).as_recorded()[name] == 1
