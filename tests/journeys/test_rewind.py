@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from rerail.tape.plane_records import BudgetChanged
 from rerail.tape.reader import Tape
-from rerail.tape.records import HttpRequestEdited
+from rerail.tape.records import ClockJumped, HttpRequestEdited
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from rerail.testing.model.conversation import Asked, Reply, ToolCall
@@ -120,7 +121,15 @@ def test_a_budget_of_turns_ends_the_run(rail: Rail, sdk: str) -> None:
     assert report["live"]["turns"] == 1
     assert not report["ended_well"]
     assert "the 1 turn is used up that this rewound run was given" in ran.said
-    assert (rail.folder / "run.s2.tape").exists()
+    with Tape.open(rail.folder / "run.s2.tape") as fork:
+        events = list(fork.events())
+        parent = fork.run.parent
+    assert parent is not None
+    assert parent.turns == 1
+    budget = [event for event in events if isinstance(event, BudgetChanged)]
+    assert [(one.used, one.limit, one.spent) for one in budget] == [(1, 1, False), (1, 1, True)]
+    (jumped,) = (event for event in events if isinstance(event, ClockJumped))
+    assert jumped.before < jumped.after <= jumped.wall
 
 
 @pytest.mark.usefixtures("model")

@@ -6,7 +6,7 @@ must not write to the world a second time.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -59,6 +59,7 @@ class Onward:
 
     `step` is the first model call that is asked anew. `turns` bounds the model calls from there on;
     None does not. `taken` counts them. `files` are those to be put in place there.
+    `used` is told of the budget: so many, of how many, and whether another was refused.
     """
 
     step: int
@@ -67,6 +68,7 @@ class Onward:
     allowed: tuple[Allowed, ...] = ()
     files: PutInPlace | None = None
     has_arrived: bool = False
+    used: Callable[[int, int, bool], None] = lambda used, limit, spent: None
     taken: set[int] = field(default_factory=set)
 
     @property
@@ -85,13 +87,18 @@ class Onward:
     def take_turn(self, turn: int, call: ModelCall, request: Request) -> None:
         if request.method == "GET" and not request.body:
             raise CannotGoOn("this WebSocket is not on the tape", code="websocket")
-        if turn not in self.taken and self.turns is not None and len(self.taken) >= self.turns:
+        if turn in self.taken:
+            return
+        if self.turns is not None and len(self.taken) >= self.turns:
+            self.used(len(self.taken), self.turns, True)
             count = "turn is" if self.turns == 1 else "turns are"
             raise CannotGoOn(
                 f"the {self.turns} {count} used up that this rewound run was given",
                 code="turns_used_up",
             )
         self.taken.add(turn)
+        if self.turns is not None:
+            self.used(len(self.taken), self.turns, False)
 
     def edit_message(
         self, call: ModelCall, message: bytes, before: Iterable[tuple[Side, bytes]]

@@ -56,6 +56,7 @@ def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
     files = PutInPlace.of(tape, settings.step) if settings.restore else None
     onward = Onward(settings.step, edits, settings.turns, tuple(settings.allowed), files)
     recording = _Recording(tape, settings, edits)
+    onward.used = recording.budget_used
     done = replay(tape, replace(settings.replay, onward=onward), record=recording.begin)
     kept = recording.begun.kept
     assert kept is not None
@@ -133,6 +134,9 @@ class _Recording:
         self._settings = settings
         self._edits = edits.records
         self.begun: ReplayRecording
+
+    def budget_used(self, used: int, limit: int, spent: bool) -> None:
+        self.begun.budget_used(used, limit, spent)
 
     def begin(self) -> ReplayRecording:
         environment: Mapping[str, str] = self._settings.replay.environment
