@@ -250,6 +250,19 @@ def test_a_session_on_a_websocket_goes_on_live_with_its_whole_history(
     assert rail.reached == 0
 
 
+def test_a_history_that_no_provider_has_any_more_is_put_in(
+    rail: Rail, next_model: Callable[[], SimulatedModel]
+) -> None:
+    next_model()
+    recorded = rail.record(*rail.python("mender.py", "continued"))
+    live = next_model()
+    ran, _ = rewind(rail, str(recorded.tape), "--to", "3", "--hint", HINT)
+    assert ran.status == 0, ran.said
+    _check_the_first_is_whole_and_hinted(live.asked, HINT)
+    texts = [message.text for message in live.asked[0].messages if message.role == "tool"]
+    assert texts == [f"wrote {text}" for text in WRONG[:2]]
+
+
 def _check_the_first_is_whole_and_hinted(live: list[Asked], hint: str) -> None:
     whole, *further = [asked.body for asked in live]
     CHECKS["openai.responses"](whole["input"])
