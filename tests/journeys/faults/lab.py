@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -62,6 +63,7 @@ class Lab:
         self.live = folder / "live"
         self._stack = ExitStack()
         self._count = 0
+        self.room = 0
         self.answer: Mapping[str, Any] = GOOD
         self.contract = self._lay_out()
 
@@ -141,7 +143,7 @@ class Lab:
         return process, self.folder / name
 
     def rerail(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-        """Any verb."""
+        """Any verb; no file may become larger than `room` bytes, where that is set."""
         return subprocess.run(
             [sys.executable, "-m", "rerail.cli", *words],
             cwd=self.folder,
@@ -151,7 +153,11 @@ class Lab:
             text=True,
             timeout=PATIENCE_SECONDS,
             check=False,
+            preexec_fn=self._narrow if self.room else None,
         )
+
+    def _narrow(self) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.room, self.room))
 
     def write_contract(self) -> Path:
         """The contract as it is now, in its file; JSON is YAML."""

@@ -347,6 +347,17 @@ def agent_killed(lab: Lab) -> Made:
     return once(lab)
 
 
+@fault("the tape cannot grow", "runtime", "")
+def no_room(lab: Lab) -> Made:
+    """As on a full disk: no file of the runner may become larger, and the agent leaves much."""
+    lab.policy("*")
+    lab.agent("fills")
+    lab.room = 600_000
+    made = once(lab)
+    lab.room = 0
+    return made
+
+
 def killed_when(lab: Lab, ready: Callable[[Path], bool]) -> Made:
     """kill -9 of the runner at a moment that its tape, or the target, shows."""
     process, tape = lab.start("--no-wait")
