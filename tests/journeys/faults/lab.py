@@ -77,10 +77,11 @@ class Lab:
     @property
     def environment(self) -> dict[str, str]:
         """What every command of the lab runs with."""
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         return {
             **kept,
             "HOME": str(self.home),
+            "TMPDIR": str(self.folder / "tmp"),  # what a killed runner leaves goes with the lab
             "XDG_DATA_HOME": str(self.home / "data"),
             "XDG_STATE_HOME": str(self.home / "state"),
             "MODEL_URL": self.model.url,
@@ -205,7 +206,7 @@ class Lab:
         return [sys.executable, str(PROGRAMS / program), *words]
 
     def _lay_out(self) -> dict[str, Any]:
-        for folder in (self.home, self.task / "workspace"):
+        for folder in (self.home, self.folder / "tmp", self.task / "workspace"):
             folder.mkdir(parents=True)
         (self.task / "workspace" / "retry.json").write_text('{"timeout_before_send": 1}')
         self.write_baseline(12, at_most=3)
