@@ -159,3 +159,32 @@ def test_why_finds_what_a_tool_answered_and_what_was_given(tmp_path: Path, rerai
     given = rerail("why", tmp_path / "run.tape", "TASK-1841")
     assert "given to the run" in given.lines[0]
     assert rerail("why", tmp_path / "run.tape", "nothing-like-it").status == 1
+
+
+def test_diff_names_the_pause_at_which_runs_part(
+    ended: Path, tmp_path: Path, rerail: Rerail
+) -> None:
+    same = Script.fork(ended, 2, output=tmp_path / "same.tape", tools=TOOLS)
+    same.go_on()
+    assert rerail("diff", ended, same.tape).status == 0
+    fork = Script.fork(ended, 2, output=tmp_path / "fork.tape", tools=TOOLS)
+    fork.answer(fork.pending.token, {"said": "otherwise"})
+    found = rerail("diff", ended, fork.tape)
+    assert found.status == 1
+    assert "pause 2, `think`, was answered otherwise" in found.out
+    assert "otherwise" in found.out
+    assert "pause 3, `think`, asks otherwise" in found.out
+
+
+def test_diff_names_a_pause_that_only_one_came_to(
+    ended: Path, parked: Path, rerail: Rerail
+) -> None:
+    found = rerail("diff", ended, parked)
+    assert "pause 3 is not come to: `think`" in found.out
+
+
+def test_no_test_is_made_of_a_tape_without_a_command(
+    ended: Path, tmp_path: Path, rerail: Rerail
+) -> None:
+    refused = rerail("test", ended, "-o", tmp_path / "tests")
+    assert (refused.status, "no command" in refused.err) == (2, True)

@@ -50,6 +50,7 @@ def test_a_seed_and_the_sampling_go_along() -> None:
     body = parts(OPENAI)[1]
     assert (body["seed"], body["temperature"], body["model"]) == (7, 0.5, "small")
     assert "response_format" not in body
+    assert "seed" not in parts(Model(url=OPENAI.url, name="small", seeded=False))[1]
 
 
 def test_answers_are_kept_to_the_actions_where_that_is_asked_for() -> None:

@@ -294,6 +294,14 @@ def test_a_tape_without_a_step_is_put_aside_and_said(bench: Bench) -> None:
     assert recompute(bench.folder, bench.tasks)[1] == []
 
 
+def test_what_was_killed_before_its_receipt_can_be_told(bench: Bench) -> None:
+    receipt = bench.conduct()
+    (bench.folder / "receipt.json").unlink()
+    told, differing = recompute(bench.folder, bench.tasks)
+    assert told == receipt
+    assert differing == ["no receipt was written: this is what the tapes make"]
+
+
 def test_where_there_is_no_experiment(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="there is no receipt in"):
         read_receipt(tmp_path)

@@ -8,7 +8,8 @@ import pytest
 from rerail.capture.recorder import Recorder
 from rerail.clock import RunClock
 from rerail.experiment.contract import Model
-from rerail.experiment.model import Asker, ModelBroke, NotReached
+from rerail.experiment.model import PAUSES, Asker, ModelBroke, NotReached
+from rerail.experiment.schedule import Stopped
 from rerail.proxy.reach import UpstreamSettings
 from rerail.redact.apply import Redactor
 from rerail.tape.records import HttpReplyHead, HttpRequest, RunStarted
@@ -45,8 +46,12 @@ class Asked:
         self.paused: list[float] = []
         self._recorder = recorder
         model = Model(url=url, name="any", timeout=10)
+        self._model = model
+        self.pause_with(self.paused.append)
+
+    def pause_with(self, pause: Callable[[float], object]) -> None:
         upstream = UpstreamSettings()
-        self._asker = Asker(model, key="k-123", upstream=upstream, pause=self.paused.append)
+        self._asker = Asker(self._model, key="k-123", upstream=upstream, pause=pause)
 
     def answer(self) -> str:
         said = self._asker.answer(MESSAGES, seed=1, actions={}, recorder=self._recorder)
@@ -83,10 +88,10 @@ def test_a_pause_that_is_asked_for_has_a_bound(start_model: StartModel, recorder
 
 
 def test_what_does_not_pass_breaks_the_run(start_model: StartModel, recorder: Recorder) -> None:
-    asked = Asked(start_model(seed=1, troubles=[Trouble(status=500)] * 4).url + "/v1", recorder)
+    asked = Asked(start_model(seed=1, troubles=[Trouble(status=500)] * 6).url + "/v1", recorder)
     with pytest.raises(ModelBroke, match="status 500"):
         asked.answer()
-    assert len(asked.paused) == 3
+    assert asked.paused == list(PAUSES)
 
 
 def test_a_bad_request_is_not_asked_again(start_model: StartModel, recorder: Recorder) -> None:
@@ -110,7 +115,19 @@ def test_nobody_there(free_port: int, recorder: Recorder) -> None:
     asked = Asked(f"http://127.0.0.1:{free_port}/v1", recorder)
     with pytest.raises(NotReached, match="cannot connect"):
         asked.answer()
-    assert len(asked.paused) == 3
+    assert len(asked.paused) == 2
+
+
+def test_a_pause_may_end_all_of_it(start_model: StartModel, recorder: Recorder) -> None:
+    asked = Asked(start_model(seed=1, troubles=[Trouble(status=500)]).url + "/v1", recorder)
+
+    def stopped(seconds: float) -> None:
+        raise Stopped
+
+    asked.pause_with(stopped)
+    with pytest.raises(Stopped):
+        asked.answer()
+    assert len([event for event in events if isinstance(event, HttpRequest)]) == 1
 
 
 def test_a_reply_that_is_none_breaks_the_run(start_origin: StartOrigin, recorder: Recorder) -> None:

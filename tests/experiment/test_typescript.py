@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from rerail.errors import UsageProblem
+from rerail.experiment.conduct import recompute
 from rerail.experiment.kinds import open_tasks
 from rerail.experiment.task import Task, digest
 from rerail.experiment.tasks import task as repairs
 from rerail.experiment.typescript import TypeScript
 from tests.typescript import tools_or_skip
+
+from .conftest import Bench
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,6 +60,17 @@ def test_a_path_that_an_agent_made_up_is_an_error_of_its_own(opened: list[Task])
     verdict = task.judge(files)
     assert not verdict.fixed
     assert len(verdict.errors) == 1
+
+
+def test_an_experiment_on_them_comes_to_a_receipt_that_can_be_computed_again(
+    opened: list[Task], bench: Bench
+) -> None:
+    bench.tasks = [named(opened, "renamed_field"), named(opened, "optional_email")]
+    receipt = bench.conduct(failures=1, turns=6, further=6, arms=("rewind+hint", "start-over"))
+    assert receipt.complete
+    assert receipt.mismatches == 0
+    assert {run.key.task.partition("/")[0] for run in receipt.runs} == {"typescript"}
+    assert recompute(bench.folder, bench.tasks) == (receipt, [])
 
 
 def test_tasks_are_named_one_by_one_or_by_kind() -> None:

@@ -16,7 +16,7 @@ from rerail.trace.detect.detectors import detect
 
 FOLDER = Path(os.environ.get("RERAIL_TRACE_DATA") or "nowhere")
 FILES = sorted(path for path in FOLDER.rglob("*") if path.is_file())
-KNOWN = {".traj": "swe-agent", ".eval": "inspect", ".jsonl": "claude-code"}
+KNOWN = {".traj": "swe-agent", ".eval": "inspect", ".jsonl": "claude-code", ".har": "har"}
 
 pytestmark = pytest.mark.skipif(
     not FILES, reason="RERAIL_TRACE_DATA names no folder of public data"

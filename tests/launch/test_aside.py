@@ -1,6 +1,9 @@
 """A check is run to its end, its words are kept, and nothing of it is left."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -33,3 +36,33 @@ def test_leaving_ends_what_still_runs(tmp_path: Path) -> None:
         (tmp_path / "begun").read_bytes()
     thread.join(20)
     assert found[0].status == 128 + 9
+
+
+WAITING = """
+import os, sys
+from pathlib import Path
+from rerail.launch.aside import Aside
+with Aside() as aside:
+    program = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
+    aside.program([sys.executable, "-c", f"import os; os.dup2(2, 1); {program}"], os.environ,
+                  Path(sys.argv[1]))
+"""
+
+
+def test_a_signal_that_ends_us_ends_what_we_wait_for(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    os.mkfifo(said)
+    waiting = subprocess.Popen([sys.executable, "-c", WAITING, str(said)])
+    with said.open() as words:
+        pid = int(words.readline())
+        waiting.terminate()
+        assert waiting.wait(20) == 128 + signal.SIGTERM
+    while arguments_of(pid):
+        """It has been told, and is on its way out."""
+
+
+def test_signals_are_given_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with Aside():
+        assert signal.getsignal(signal.SIGTERM) is not before
+    assert signal.getsignal(signal.SIGTERM) is before

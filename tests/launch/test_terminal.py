@@ -4,9 +4,12 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rerail.launch.family import descendants_of
 
 Words = Callable[..., list[str]]
 
@@ -92,6 +95,12 @@ def test_a_new_window_size_is_told_once(
     assert b"columns" not in screen.expect(b"recorder: over 0")
 
 
+def states_below(pid: int) -> set[str]:
+    """The states of all processes that descend from this one (proc(5))."""
+    stats = (Path(f"/proc/{one}/stat").read_bytes() for one in descendants_of(pid))
+    return {stat[stat.rindex(b")") + 2 :][:1].decode() for stat in stats}
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is the shell with job control")
 class TestInAShell:
     """Suspended with Ctrl-Z and gone on with by `fg`, as a person does it."""
@@ -104,13 +113,19 @@ class TestInAShell:
         return screen
 
     def test_ctrl_z_suspends_both_and_fg_goes_on(
-        self, terminal: Callable[..., Any], say: Words, under_supervision: Words
+        self,
+        terminal: Callable[..., Any],
+        say: Words,
+        under_supervision: Words,
+        eventually: Callable[..., None],
     ) -> None:
         screen = self.shell(terminal, under_supervision(*say(KEYS)))
         screen.expect(b"ready")
         screen.type(b"\x1a")
         screen.expect(b"Stopped")
         screen.expect(b"\r\n$ ")
+        # The shell knows of the recorder alone. Who is still to stop may read what is typed first.
+        eventually(lambda: states_below(screen.process.pid) == {"T"})
         screen.type(b"echo at the $((1+1))nd prompt\n")
         screen.expect(b"at the 2nd prompt")
         screen.type(b"fg\n")

@@ -280,6 +280,19 @@ def test_a_temporary_folder_that_was_left_is_taken_over(node_run: NodeRun) -> No
     ]
 
 
+def test_a_page_that_is_being_written_says_which_turn_it_is(node_run: NodeRun) -> None:
+    """A recorder may be kept from going on in the middle of it, for longer than anybody waits."""
+
+    def in_the_middle(folder: RunFolder) -> None:
+        folder.turn_begins(1)
+        counter = int.from_bytes(folder._shown[8:16], "little")
+        folder._shown[8:16] = (counter + 1).to_bytes(8, "little")
+
+    program = "const say = () => console.log(Math.random());\nsay(); step(); say();"
+    recorded = node_run.record(program)
+    assert node_run.replay(program, on_step=in_the_middle) == recorded
+
+
 def test_two_folders_of_a_recording_have_two_names(node_run: NodeRun) -> None:
     program = "const make = () => require('fs').mkdtempSync('t-');\nconsole.log(make(), make());"
     first = node_run.record(program).split()

@@ -26,6 +26,7 @@ def user(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     """The user's own data folder; its key is made once a session."""
     folder = tmp_path_factory.getbasetemp() / "user"
     monkeypatch.setenv("XDG_DATA_HOME", str(folder))
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
     return folder
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rerail.errors import NotOnTape, TapeBusy, TapeEnded
+from rerail.errors import NotOnTape, TapeAltered, TapeBusy, TapeEnded
 from rerail.script import Call, Run, Script, repeatable
 from rerail.script.recorded import read_script
 from rerail.tape.reader import Tape
@@ -157,3 +157,15 @@ def test_runs_in_several_threads(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         said = list(pool.map(one, range(24)))
     assert said == [["mend it", *[str(number)] * 3] for number in range(24)]
+
+
+def test_who_read_the_tape_before_another_went_on_does_not_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.tape"
+    Script.start("[tool('a'), tool('b')]", tape=path).close()
+    with Script.open(path) as early:
+        with Script.resume(path) as run:
+            run.answer(run.pending.token, 1)
+        with pytest.raises((TapeBusy, TapeAltered)):
+            early.resume()
+    run = Script.resume(path)
+    assert run.answer(run.pending.token, 2).result() == [1, 2]

@@ -7,11 +7,14 @@ import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from rerail.errors import ToolFailed, UsageProblem
 from rerail.experiment.tasks.task import tasks
+from rerail.tools import typescript_cold
 from rerail.tools.kept import Files
 from rerail.tools.typescript import TypeScript
 from tests.tools.edits import Edits
@@ -103,10 +106,43 @@ def test_errors_of_no_file_are_told_too(
     assert codes(typescript, FILES) == ["TS2322"]
 
 
-def test_declarations_are_looked_at_where_they_are_asked_for(typescript: TypeScript) -> None:
-    files = with_options(declaration=True, isolatedDeclarations=True)
-    files["src/b.ts"] = "export const b = Math.random();\n"
-    assert codes(typescript, files) == ["TS9010"]
+@pytest.mark.parametrize("contained", [True, False])
+def test_a_configuration_cannot_make_it_write_elsewhere(
+    typescript: TypeScript, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contained: bool
+) -> None:
+    if not contained:
+        monkeypatch.setattr(typescript_cold, "WRITE_RULES", object())
+    for option in ("outDir", "declarationDir", "tsBuildInfoFile"):
+        place = str(tmp_path / option)
+        writes = {"noEmit": False, "declaration": True, "incremental": True, option: place}
+        with suppress(ToolFailed):  # where it cannot write it may even break down
+            typescript.cold({**with_options(**writes), "src/b.ts": "export const b = 1;\n"})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong", "told"),
+    [
+        ({"declaration": True}, False, True),
+        ({"declaration": True}, True, True),
+        ({"declaration": True, "noEmit": False, "rootDir": "src"}, True, True),
+        ({"declaration": True, "noEmitOnError": True}, True, False),
+        ({"declaration": True, "noEmitOnError": True}, False, True),
+        ({"composite": True}, True, False),
+        ({"composite": True}, False, True),
+        ({"composite": True, "noEmit": False, "rootDir": "src"}, True, True),
+        ({"declaration": True, "incremental": True, "outDir": "out"}, True, False),
+        ({}, False, False),
+    ],
+)
+def test_errors_of_declarations_are_told_where_a_compilation_comes_to_them(
+    typescript: TypeScript, options: dict[str, object], wrong: bool, told: bool
+) -> None:
+    files = with_options(**options)
+    files["src/a.ts"] = "export const a = class { private x = 1 };\n"
+    files["src/b.ts"] = f"export const b: {'string' if wrong else 'number'} = 1;\n"
+    found = codes(typescript, files)
+    assert ("TS4094" in found, "TS2322" in found) == (told, wrong)
 
 
 def test_a_compiler_that_is_killed_is_started_anew(typescript: TypeScript) -> None:

@@ -147,7 +147,7 @@ def test_an_ordinary_run_that_wrote_to_a_service(tmp_path: Path, investigated: I
     tape.end()
     safe = investigated(tmp_path / "run.tape").safety
     assert safe.state == "unresolved"
-    assert "1 requests" in safe.because
+    assert "1 request of the agent" in safe.because
 
 
 def test_an_ordinary_run_that_only_read(tmp_path: Path, investigated: Investigate) -> None:

@@ -59,10 +59,13 @@ def compared(
     good: Tape, bad: Tape, rules: "Rules", damage: list[RerailError], worse: list[RerailError]
 ) -> "Comparison":
     """Two tapes compared; what of the good one cannot be read is `damage`, of the bad `worse`."""
-    from rerail.trace.difference import compare
+    from rerail.trace.difference import Comparison, compare
+    from rerail.trace.script_difference import script_partings
 
     runs = _run(good, damage.append), _run(bad, worse.append)
-    return compare(*runs, rules, _likeness(good, bad, rules))
+    found = compare(*runs, rules, _likeness(good, bad, rules))
+    partings = [*found.partings, *script_partings(*runs)]
+    return Comparison(found.pairs, tuple(sorted(partings, key=lambda one: one.order)))
 
 
 def _run(tape: Tape, damaged: Callable[[RerailError], object]) -> "Run":

@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
@@ -147,7 +148,14 @@ def _asker(model: "Model", stop: threading.Event) -> "Asker":
             hint=f"export {model.key}=…, or name another variable in `model.key`",
         )
     upstream = reach(os.environ, overrides={})
-    return Asker(model, key=key, upstream=upstream, pause=stop.wait)
+    return Asker(model, key=key, upstream=upstream, pause=partial(_wait, stop))
+
+
+def _wait(stop: threading.Event, seconds: float) -> None:
+    from rerail.experiment.schedule import Stopped
+
+    if stop.wait(seconds):
+        raise Stopped
 
 
 @contextmanager
@@ -176,8 +184,7 @@ def _stopping(stop: threading.Event) -> Iterator[None]:
     """Ctrl-C once: runs under way end at their next turn; twice: at once."""
 
     def on_signal(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         stop.set()
         click.echo("rerail: stopping after the turns under way; Ctrl-C again: at once", err=True)
 

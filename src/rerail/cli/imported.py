@@ -38,8 +38,8 @@ def import_(
     """Read FILE, which another program wrote, and say what it holds and what it cannot show.
 
     Nothing is written. Sessions of Claude Code, rollouts of Codex, traces of OpenAI's Agents SDK,
-    OTLP JSON, SWE-agent's trajectories, Inspect's logs, lists of chat messages; with --mapping any
-    JSON lines. `rerail trace collect` takes such a file into a case.
+    OTLP JSON, HAR, SWE-agent's trajectories, Inspect's logs, lists of chat messages; with --mapping
+    any JSON lines. `rerail trace collect` takes such a file into a case.
     """
     imported = import_file(file, mapping=mapping)
     stories = _chosen(imported, file, run)

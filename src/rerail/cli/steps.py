@@ -90,7 +90,7 @@ class _Page:
 
     def __init__(self, tape: Tape, outline: Outline, wanted: Number | None, asked: Asked) -> None:
         self.moments = Moments.of(Kept(tape, outline.snapshots), outline.steps)
-        self._changed = self.moments.changed()
+        self._changed = self.moments.changed(wanted.value if wanted is not None else None)
         found = read_turns(tape, outline)
         self._turns = [turn for turn in found if wanted is None or turn.step == wanted.value]
         self._one = wanted is not None

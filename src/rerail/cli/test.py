@@ -81,6 +81,9 @@ def test(
             at = at or diagnosed_at(case)
         where, wanted = _what(opened, at, expect)
         command = context.meta[COMMAND] or opened.run.argv
+        if not command:
+            hint = "name one after `--`; a durable script is forked from a pause instead"
+            raise NotOnTape(f"there is no command on {tape} to play it to", hint=hint)
         named = str(folder_of_case) if folder_of_case is not None else ""
         made = Regression(name or opened.run.task_id, command, wanted, where, named)
         file, data = made.write(opened, folder, project=Path.cwd(), overwrite=force)

@@ -91,7 +91,9 @@ def joined(messages: Messages) -> list[dict[str, str]]:
 def _openai(
     model: Model, messages: Messages, seed: int, actions: Mapping[str, Any]
 ) -> dict[str, Any]:
-    body = {"model": model.name, "messages": joined(messages), "seed": seed, **model.sampling}
+    body: dict[str, Any] = {"model": model.name, "messages": joined(messages), **model.sampling}
+    if model.seeded:
+        body["seed"] = seed
     if model.structured:
         named = {"name": "action", "strict": True, "schema": actions}
         body["response_format"] = {"type": "json_schema", "json_schema": named}

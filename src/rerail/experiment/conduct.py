@@ -76,7 +76,7 @@ def read_receipt(folder: Path) -> Receipt:
     except FileNotFoundError as error:
         raise UsageProblem(
             f"there is no receipt in {folder}",
-            hint="`rerail experiment run` writes one; name its folder",
+            hint="name the folder of an experiment; --recompute tells one that has not ended",
         ) from error
     except msgspec.MsgspecError as error:
         raise UsageProblem(
@@ -104,8 +104,11 @@ def recompute(folder: Path, tasks: Sequence[Task]) -> tuple[Receipt, list[str]]:
             differing += _not_intact(folder / entry.tape)
             differing += _judged_anew(folder, run, by_name)
     receipt = make_receipt(plan, runs, _aside(entries))
-    written = _json(folder / RECEIPT)
-    differing += _differences(written, msgspec.json.decode(to_json(receipt)), "receipt")
+    if (folder / RECEIPT).exists():
+        written = _json(folder / RECEIPT)
+        differing += _differences(written, msgspec.json.decode(to_json(receipt)), "receipt")
+    else:
+        differing.append("no receipt was written: this is what the tapes make")
     return receipt, differing
 
 

@@ -41,6 +41,9 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sampling: Annotated[
         dict[str, _Json], _says("fields of each request: `temperature`, `max_tokens` …")
     ] = {}
+    seeded: Annotated[
+        bool, _says("send each call's own seed (OpenAI's form only; some services refuse it)")
+    ] = True
     structured: Annotated[
         bool, _says("have the API keep answers to the JSON schema of the agent's actions")
     ] = False

@@ -19,8 +19,11 @@ from rerail.wire.http1 import Head
 if TYPE_CHECKING:
     from rerail.capture.recorder import Recorder
 
-PAUSES: Final = (1.0, 4.0, 15.0)
+PAUSES: Final = (1.0, 4.0, 15.0, 60.0, 60.0)
 """Seconds before each further attempt, where the service does not name its own."""
+
+PATIENCE: Final = 2
+"""Pauses after which nobody is there, where no request could be sent."""
 
 LONGEST_PAUSE: Final = 60.0
 _PASSING: Final = frozenset((408, 409, 425, 429))
@@ -43,7 +46,7 @@ class Asker:
         model: Which, with its `url` as it is to be reached.
         key: The key; empty for none.
         upstream: How origins are reached.
-        pause: Waits so many seconds; may be cut short.
+        pause: Waits so many seconds, or raises Stopped.
     """
 
     def __init__(
@@ -69,11 +72,11 @@ class Asker:
             ModelBroke: It answered otherwise than with a completion, to the last attempt.
         """
         trouble = ""
-        for wait in (*PAUSES, None):
+        for number, wait in enumerate((*PAUSES, None)):
             try:
                 reply = self._ask(messages, seed, actions, recorder)
             except NoReply as error:
-                if not error.sent and wait is None:
+                if not error.sent and number == PATIENCE:
                     raise _not_reached(self._model, error.reason) from error
                 trouble, after = error.reason, None
             else:

@@ -76,6 +76,8 @@ class Schedule:
         wanted = self._plan.contract.failures
         self._watcher.phase("failures", len(self._kept()), wanted)
         self._all(self._next_first, lambda: len(self._kept()))
+        if self._stop.is_set():
+            raise Stopped
         jobs = [job for job in self._arms() if job.key not in self._over]
         total = len(self._kept()) * len(self._plan.contract.arms)
         self._watcher.phase("arms", total - len(jobs), total)

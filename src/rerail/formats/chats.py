@@ -59,7 +59,7 @@ def _runs(document: Any) -> list[dict[str, Any]]:
 
 
 def _messages(run: dict[str, Any]) -> list[dict[str, Any]]:
-    for name in ("traj", "messages", "conversation"):
+    for name in ("traj", "messages", "conversation", "history"):
         found = run.get(name)
         if isinstance(found, list) and found and all(map(_is_message, found)):
             return found
@@ -67,7 +67,7 @@ def _messages(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _is_message(entry: Any) -> bool:
-    return isinstance(entry, dict) and entry.get("role") in _ROLES
+    return isinstance(entry, dict) and text_of(entry, "role") in _ROLES
 
 
 def _story(

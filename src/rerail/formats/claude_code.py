@@ -26,7 +26,7 @@ def recognises(file: Foreign) -> bool:
     known = [
         record
         for record in found
-        if record.get("type") in _KINDS
+        if text_of(record, "type") in _KINDS
         and ("message" in record or "sessionId" in record or "session_id" in record)
     ]
     return file.lines and bool(known) and len(known) * 2 > len(found)

@@ -26,7 +26,7 @@ def recognises(file: Foreign) -> bool:
     known = [
         record
         for record in found
-        if record.get("type") in _KINDS and isinstance(record.get("payload"), dict)
+        if text_of(record, "type") in _KINDS and isinstance(record.get("payload"), dict)
     ]
     return file.lines and bool(known) and len(known) * 2 > len(found)
 

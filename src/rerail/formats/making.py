@@ -16,6 +16,8 @@ _SECOND: Final = 10**9
 _MILLISECONDS: Final = 10**11
 _MICROSECONDS: Final = 10**14
 _NANOSECONDS: Final = 10**17
+_FAR: Final = 10**20
+_MOST_DIGITS: Final = 20
 
 NO_WIRE: Final = Gap(
     "imported, not recorded: no bytes of any request or reply",
@@ -75,21 +77,30 @@ def torn(file: Foreign) -> list[Gap]:
 def wall_of(value: Any) -> int | None:
     """A time as nanoseconds since 1970: ISO 8601, or a number of seconds or smaller parts."""
     if isinstance(value, str):
-        if value.isdigit():
-            return wall_of(int(value))
+        number = whole_number(value)
+        if number is not None:
+            return wall_of(number)
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
             return None
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return int(moment.timestamp()) * _SECOND + moment.microsecond * 1000
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _FAR:
         return None
     if value < _MILLISECONDS:
         return round(value * _SECOND)
     if value < _MICROSECONDS:
         return round(value * 10**6)
     return int(value) if value >= _NANOSECONDS else round(value * 1000)
+
+
+def whole_number(text: str) -> int | None:
+    """What a text of digits says; None for any other, and for more digits than anything counts."""
+    digits = text.removeprefix("-")
+    if len(digits) > _MOST_DIGITS or not (digits.isascii() and digits.isdigit()):
+        return None
+    return int(text)
 
 
 def usage_of(read: Any, written: Any) -> Usage | None:
@@ -99,6 +110,6 @@ def usage_of(read: Any, written: Any) -> Usage | None:
 
 
 def _whole(value: Any) -> int | None:
-    if isinstance(value, str) and value.isdigit():
-        return int(value)
+    if isinstance(value, str):
+        return whole_number(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

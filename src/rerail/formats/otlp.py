@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rerail.formats.file import Foreign
-from rerail.formats.making import Teller, usage_of, wall_of
+from rerail.formats.making import Teller, usage_of, wall_of, whole_number
 from rerail.formats.spans import Span, tell
 from rerail.llm.arguments import parsed
 from rerail.llm.view import (
@@ -112,7 +112,7 @@ def _span(line: int, span: Mapping[str, Any]) -> Span | None:
     end = wall_of(span.get("endTimeUnixNano")) or start
     status = object_of(span, "status")
     error = ""
-    if status.get("code") in _ERROR:
+    if any(status.get("code") == code for code in _ERROR):
         error = text_of(status, "message") or str(attributes.get("error.type", "error"))
     match _operation(span):
         case "tool":
@@ -239,8 +239,7 @@ def _attributes(span: Mapping[str, Any]) -> dict[str, Any]:
 def _value(value: Mapping[str, Any]) -> Any:
     """A typed value; 64-bit integers are texts in this form."""
     if "intValue" in value:
-        text = str(value["intValue"])
-        return int(text) if text.lstrip("-").isdigit() else None
+        return whole_number(str(value["intValue"]))
     for kind in ("stringValue", "boolValue", "doubleValue"):
         if kind in value:
             return value[kind]

@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from rerail.formats import chats, claude_code, codex, inspect_log, openai_agents, otlp, swe_agent
+from rerail.formats import (
+    chats,
+    claude_code,
+    codex,
+    har,
+    inspect_log,
+    openai_agents,
+    otlp,
+    swe_agent,
+)
 from rerail.formats import mapping as mapping_format
 from rerail.formats.file import Foreign, ImportRefused, is_archive, open_foreign
 from rerail.trace.story import Story
@@ -39,6 +48,7 @@ FORMATS: Final = (
     Format(codex.NAME, codex.recognises, codex.read),
     Format(openai_agents.NAME, openai_agents.recognises, openai_agents.read),
     Format(otlp.NAME, otlp.recognises, otlp.read),
+    Format(har.NAME, har.recognises, har.read),
     Format(swe_agent.NAME, swe_agent.recognises, swe_agent.read),
     Format(chats.NAME, chats.recognises, chats.read),
 )

@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Final, Self
+from typing import IO, Any, Final, Self
 
 from msgspec import Struct
 
@@ -31,14 +32,22 @@ class Said(Struct, frozen=True):
 class Aside:
     """Commands beside everything else; `with` ends those that still run.
 
-    Lines of the shell are killed then, with what they started; programs are asked to end.
+    Lines of the shell are killed then, with what they started; programs are asked to end. A signal
+    that would end us ends the block: nothing is left running that nobody waits for.
     """
 
     def __init__(self) -> None:
         self._running: set[int] = set()
         self._asked_to_end: set[int] = set()
+        self._handled: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._handled = {
+                number: signal.signal(number, _leave)
+                for number in (signal.SIGTERM, signal.SIGHUP)
+                if signal.getsignal(number) is signal.SIG_DFL
+            }
         return self
 
     def __exit__(
@@ -47,6 +56,8 @@ class Aside:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        for number, handler in self._handled.items():
+            signal.signal(number, handler)
         for group in tuple(self._running):
             _end(group)
         for pid in tuple(self._asked_to_end):
@@ -80,6 +91,9 @@ class Aside:
         try:
             output, _ = process.communicate()
             return _status(process.returncode), output
+        except BaseException:
+            process.terminate()
+            raise
         finally:
             self._asked_to_end.discard(process.pid)
 
@@ -101,6 +115,10 @@ class Aside:
         finally:
             _end(process.pid)  # what it left running
             self._running.discard(process.pid)
+
+
+def _leave(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _status(code: int) -> int:

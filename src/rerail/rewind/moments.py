@@ -57,27 +57,35 @@ class Moments:
 
     def tree(self, step: int) -> Tree | None:
         """The files of a step; None where there is no snapshot, or none that can be read."""
-        snapshot = self.at.get(step)
-        try:
-            return self.kept.tree(snapshot) if snapshot is not None else None
-        except (TapeAltered, NotOnTape) as error:
-            self.damage.append(error)
-            return None
+        return self._read(self.at.get(step))
 
-    def changed(self) -> dict[int, Changes]:
-        """What is otherwise at each moment than at the one before, the start being the first."""
+    def changed(self, only: int | None = None) -> dict[int, Changes]:
+        """What is otherwise at each moment than at the one before, the start being the first.
+
+        `only` asks for one step. Trees are read where they differ.
+        """
         found: dict[int, Changes] = {}
         starts = [snapshot for snapshot in self.kept.workspace if snapshot.why == "start"]
         ends = [END] if END in self.at else []
-        before = self._read(starts[0]) if starts else None
+        before = starts[0] if starts else None
         for step in (*sorted(self.at.keys() - {END}), *ends):
-            tree = self.tree(step)
-            if tree is not None and before is not None:
-                found[step] = changes(held(before), held(tree))
-            before = tree if tree is not None else before
+            snapshot = self.at[step]
+            if before is not None and only in (None, step):
+                difference = self._difference(before, snapshot)
+                if difference is not None:
+                    found[step] = difference
+            before = snapshot
         return found
 
-    def _read(self, snapshot: WorkspaceSnapshot) -> Tree | None:
+    def _difference(self, before: WorkspaceSnapshot, after: WorkspaceSnapshot) -> Changes | None:
+        if before.tree == after.tree:
+            return Changes()
+        old, new = self._read(before), self._read(after)
+        return changes(held(old), held(new)) if old is not None and new is not None else None
+
+    def _read(self, snapshot: WorkspaceSnapshot | None) -> Tree | None:
+        if snapshot is None:
+            return None
         try:
             return self.kept.tree(snapshot)
         except (TapeAltered, NotOnTape) as error:

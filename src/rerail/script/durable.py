@@ -10,7 +10,9 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self, TypedDict, Unpack
 
 from rerail.errors import TapeBusy, TapeEnded
+from rerail.holds import Hold
 from rerail.script.engine import Session, engine_name
+from rerail.script.held import holds_met
 from rerail.script.history import HistoryDigest
 from rerail.script.keeping import Keeping, own_key
 from rerail.script.limits import Limits
@@ -42,6 +44,7 @@ class ForkOptions(TypedDict, total=False):
     capture: Mapping[str, str] | None
     facts: Mapping[str, str] | None
     overwrite: bool
+    despite_hold: str
     sleep: Sleep
     stay_open: bool
 
@@ -63,6 +66,7 @@ class Script:
         capture: Mapping[str, str] | None = None,
         facts: Mapping[str, str] | None = None,
         overwrite: bool = False,
+        despite_hold: str = "",
         sleep: Sleep = time.sleep,
         stay_open: bool = False,
     ) -> Run:
@@ -75,10 +79,12 @@ class Script:
             inputs: Names that are set before its first line, to JSON values.
             limits: What it may take.
             capture, facts: Further words for the tape's first event.
+            despite_hold: Why to go on though the task is held on this machine; put on the tape.
             sleep: How a sleeping script waits.
             stay_open: The tape is ended by `close`, not by the script's end.
 
         Raises:
+            TaskHeld: A hold stands on the task (`rerail runs`), and `despite_hold` says nothing.
             TapeExists, TapeBusy, TapeWriteFailed: The tape cannot be made, or written.
             EngineMissing, EngineBusy, ScriptCrashed: The script cannot be run.
 
@@ -88,6 +94,7 @@ class Script:
         limits, given = limits or Limits(), dict(inputs or {})
         tools = {} if tools is None else tools
         encoded(given, name="inputs")  # It says now what cannot be kept.
+        holds = holds_met(run_id=run_id, task_id=task_id, despite=despite_hold)
         keeping = Keeping.create(
             tape,
             code=code,
@@ -100,6 +107,7 @@ class Script:
         run = Run(
             keeping, code, name=name, limits=limits, tools=tools, sleep=sleep, stay_open=stay_open
         )
+        keeping.met(holds, despite_hold)
         keeping.started(_started(name, engine, limits, tools), code, given)
         run.begin(lambda session: session.start(given))
         return run
@@ -125,6 +133,7 @@ class Script:
         trust: Trust = "",
         how: How | None = None,
         verify: bool = False,
+        despite_hold: str = "",
         sleep: Sleep = time.sleep,
         stay_open: bool = False,
     ) -> Run:
@@ -137,6 +146,7 @@ class Script:
             how: From the last `state`, or by running the script again from its `answers`. By
                 default from the state where the engine is the one that saved it.
             verify: Do both and compare, before the state is loaded.
+            despite_hold: Why to go on though the task is held on this machine; put on the tape.
             trust: For the tape of somebody else: `script` runs it again from its answers, with
                 your tools; `states` loads its states as they are.
 
@@ -147,7 +157,12 @@ class Script:
         """
         with Saved(tape, trust=trust) as saved:
             return saved.resume(
-                tools=tools, how=how, verify=verify, sleep=sleep, stay_open=stay_open
+                tools=tools,
+                how=how,
+                verify=verify,
+                despite_hold=despite_hold,
+                sleep=sleep,
+                stay_open=stay_open,
             )
 
 
@@ -198,6 +213,7 @@ class Saved:
         capture: Mapping[str, str] | None = None,
         facts: Mapping[str, str] | None = None,
         overwrite: bool = False,
+        despite_hold: str = "",
         sleep: Sleep = time.sleep,
         stay_open: bool = False,
     ) -> Run:
@@ -210,6 +226,7 @@ class Saved:
             NotOnTape: There is no such pause. And what `Script.resume` raises.
         """
         recorded, tools = self.recorded, {} if tools is None else tools
+        holds = self._holds_met(despite_hold)
         event = self._event(pause)
         state = self._state(pause, self._how(pause, how), verify=verify)
         started, tape = recorded.started, self._tape
@@ -233,6 +250,7 @@ class Saved:
             sleep=sleep,
             stay_open=stay_open,
         )
+        keeping.met(holds, despite_hold)
         begun = _started(started.name, engine_name(), limits, tools)
         keeping.started(begun, recorded.code, recorded.inputs)
         history = recorded.history_before(pause)
@@ -249,6 +267,7 @@ class Saved:
         tools: Tools | None = None,
         how: How | None = None,
         verify: bool = False,
+        despite_hold: str = "",
         sleep: Sleep = time.sleep,
         stay_open: bool = False,
     ) -> Run:
@@ -260,10 +279,12 @@ class Saved:
         if recorded.ended is not None:
             hint = "fork it from one of its pauses"
             raise TapeEnded(f"the script of {tape.path} has ended", hint=hint)
+        holds = self._holds_met(despite_hold)
         last = recorded.pauses[-1] if recorded.pauses else None
         how = self._how(last.number, how) if last else "answers"
         state = self._state(last.number if last else 0, how, verify=verify)
         keeping = Keeping.reopen(tape.path, recorded)
+        keeping.met(holds, despite_hold)
         keeping.resumed(last.number if last else 0, how, engine_name())
         keeping.hold()
         run = Run(
@@ -289,6 +310,10 @@ class Saved:
             return "answers"
         same = self.recorded.engines[number] == engine_name()
         return how or ("state" if same else "answers")
+
+    def _holds_met(self, despite: str) -> list[Hold]:
+        run = self.recorded.run
+        return holds_met(run_id=run.run_id, task_id=run.task_id, despite=despite)
 
     def _event(self, number: int) -> ScriptPaused:
         self.recorded.pause(number)

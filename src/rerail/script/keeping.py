@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from rerail import __version__
 from rerail.capture.recorder import Recorder
 from rerail.clock import RunClock, wall_ns
+from rerail.holds import Hold
 from rerail.proxy.certs import Authority, default_folder
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.script.engine import Ended
@@ -27,6 +28,8 @@ from rerail.script.pause import Pause
 from rerail.script.proof import Signer, script_key
 from rerail.script.recorded import Recorded
 from rerail.script.values import encoded
+from rerail.tape.lock import busy
+from rerail.tape.plane_records import HoldMet
 from rerail.tape.records import Body, Component, Parent, RunEnded, RunStarted
 from rerail.tape.reopening import reopen
 from rerail.tape.script_records import (
@@ -143,9 +146,30 @@ class Keeping:
         run, code = recorded.run, recorded.started.code.digest
         at = max(recorded.last_at, wall_ns() - run.wall)
         writer = reopen(path)
+        if writer.last_seq != recorded.last_seq:
+            writer.close()
+            raise busy(path)  # somebody took it up, and let go of it, since it was read
         keeping = cls(writer, run.run_id, code=code, at=at, exchanges=recorded.exchanges)
         keeping._told = HistoryDigest(recorded.history)
         return keeping
+
+    def met(self, holds: list[Hold], despite: str) -> None:
+        """Somebody goes on though the task is held, and says why."""
+        for hold in holds:
+            self._met(hold, despite)
+
+    def _met(self, hold: Hold, despite: str) -> None:
+        self.recorder.emit(
+            lambda at, wall: HoldMet(
+                at=at,
+                wall=wall,
+                component="person",
+                hold_id=hold.id,
+                reason=hold.reason,
+                went_on=True,
+                why=despite,
+            )
+        )
 
     def started(self, started: ScriptStarted, code: str, inputs: dict[str, Any]) -> None:
         """The script begins: its text, and what it is given."""

@@ -49,6 +49,7 @@ class Recorded:
     asked: int = 0
     exchanges: int = 0
     last_at: int = 0
+    last_seq: int = 0
     engines: dict[int, str] = field(default_factory=dict)
     _engine: str = ""
 
@@ -95,7 +96,7 @@ class Recorded:
     def take(self, event: Event) -> None:
         """The next event of the tape."""
         self.parked = isinstance(event, ScriptParked)
-        self.last_at = event.at
+        self.last_at, self.last_seq = event.at, event.seq
         match event:
             case HttpRequest():
                 self.exchanges = max(self.exchanges, event.exchange_id)

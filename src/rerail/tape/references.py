@@ -9,6 +9,7 @@ from rerail.tape.records import (
     Body,
     Event,
     HttpRequest,
+    HttpRequestEdited,
     McpMessage,
     ProbeLog,
     WorkspaceSnapshot,
@@ -28,7 +29,7 @@ class Reference:
 
 def contents_of(event: Event) -> list[Reference]:
     """All contents that an event names; those that a tree names in its turn are not among them."""
-    if isinstance(event, WsMessage | McpMessage | ProbeLog):
+    if isinstance(event, WsMessage | McpMessage | ProbeLog | HttpRequestEdited):
         return [Reference(event.content, event.size, None)]
     if isinstance(event, WorkspaceSnapshot | ScratchMade):
         return trees_of(event)

@@ -100,6 +100,11 @@ class TapeWriter:
         """Bytes of memory, about, that are given and not yet committed: what a slow disk costs."""
         return self._given - self._kept
 
+    @property
+    def last_seq(self) -> int:
+        """The number of the last event given."""
+        return self._seq
+
     def append(self, record: CleanRecord, *, urgent: bool = False) -> int:
         """Queue an event and return its number; `urgent` starts a commit at once, without waiting.
 

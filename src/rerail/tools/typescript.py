@@ -5,7 +5,7 @@ compilation and the errors of no file; the language server's pull knows neither.
 """
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -90,7 +90,7 @@ class TypeScript(KeptTool):
         until = monotonic_ns() + int(self.seconds * 1e9)
         try:
             project = self._opened(files, until)
-            own = {place: path for path in files if (place := self._place(path))}
+            own = {self._place(path): path for path in files}
             return {
                 own[place]: inspect(partial(self._put_question, project, until), place)
                 for place in self._put_question(project, until, "getSourceFileNames")
@@ -111,19 +111,21 @@ class TypeScript(KeptTool):
                 raise Ended(f"get{what}Diagnostics gave no list")
             return found
 
+        found = self._told_in_stages(ask)
+        if _writes_declarations(project["compilerOptions"], wrong=bool(found)):
+            found += ask("Declaration")
+        return found
+
+    @staticmethod
+    def _told_in_stages(ask: Callable[[str], list[dict[str, Any]]]) -> list[dict[str, Any]]:
         config = ask("ConfigFileParsing")
         if syntax := ask("Syntactic"):
             return config + syntax
         program, early = ask("Program"), _others(ask("Global"), config)
         if program or early:
             return config + program + early
-        found = ask("Semantic")
         # Some globals are missed only while checking.
-        found += _others(ask("Global"), config)
-        options = project["compilerOptions"]
-        if not found and (options.get("declaration") or options.get("composite")):
-            found = ask("Declaration")
-        return config + found
+        return config + ask("Semantic") + _others(ask("Global"), config)
 
     def _opened(self, files: Files, until_ns: int) -> dict[str, Any]:
         """The project as it is with these files; earlier ones are let go."""
@@ -177,6 +179,19 @@ class TypeScript(KeptTool):
             message=_message(said).replace(root, ""),
             severity=_SEVERITIES.get(said["category"], "error"),
         )
+
+
+def _writes_declarations(options: Mapping[str, Any], *, wrong: bool) -> bool:
+    """Whether a compilation comes to the errors of declarations: they are told as it writes them.
+
+    It comes to them whatever else is `wrong`, unless that was to end it, or it keeps what it knows
+    for the next time and writes nothing.
+    """
+    if not (options.get("declaration") or options.get("composite")):
+        return False
+    keeps = options.get("composite") or options.get("incremental")
+    ends_before = options.get("noEmitOnError") or (options.get("noEmit") and keeps)
+    return not (wrong and ends_before)
 
 
 def _others(found: list[dict[str, Any]], known: list[dict[str, Any]]) -> list[dict[str, Any]]:

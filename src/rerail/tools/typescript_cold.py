@@ -1,17 +1,22 @@
 """TypeScript, cold: one compilation in a fresh folder by a process of its own.
 
-This is the verdict that counts. It shares nothing with the kept compiler but the program.
+This is the verdict that counts. It shares nothing with the kept compiler but the program. What the
+configuration says is somebody else's: it can make the compiler write, and not outside the folder.
 """
 
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rerail.errors import RerailError, ToolFailed
-from rerail.launch.errand import run_errand
+from rerail.launch.errand import Errand, run_errand
+from rerail.sandbox.handshake import SandboxFailed
+from rerail.sandbox.levels import WRITE_RULES
+from rerail.sandbox.plane import Plane
 from rerail.tools.diagnostics import Diagnostic, Severity
 from rerail.tools.layout import Layout
 from rerail.tools.programs import Program, last_words
@@ -22,6 +27,7 @@ _LINE: Final = re.compile(
     r"(?P<severity>error|warning|message|suggestion) TS(?P<code>\d+): (?P<text>.*)"
 )
 _SEVERITIES: Final[dict[str, Severity]] = {"error": "error", "warning": "warning"}
+_WRITES_NOTHING: Final = ("--noEmit", "--incremental", "false", "--composite", "false")
 _ENDS_OF_A_COMPILATION: Final = (0, 1, 2)
 
 
@@ -45,7 +51,7 @@ def compile_cold(
         layout.put(files)
         words = [str(program.path), "--project", ".", "--pretty", "false", *options]
         try:
-            said = run_errand(words, cwd=layout.root, environment={}, seconds=seconds)
+            said = _run(words, layout.root, seconds)
         except RerailError as error:
             raise ToolFailed(f"the TypeScript compiler: {error.what}", hint=error.hint) from error
         if said.timed_out:
@@ -65,9 +71,20 @@ def compile_cold(
         return Compilation(found, _written(layout.root / "out"))
 
 
+def _run(words: Sequence[str], root: Path, seconds: float) -> Errand:
+    plane = Plane(writable=[root], hidden=[])
+    if WRITE_RULES in plane.containment.layers:
+        # Where it cannot be entered it has not begun.
+        with suppress(SandboxFailed):
+            return run_errand(words, cwd=root, environment={}, seconds=seconds, sandbox=plane)
+    if "--noEmit" not in words:
+        words = [*words, *_WRITES_NOTHING]
+    return run_errand(words, cwd=root, environment={}, seconds=seconds)
+
+
 def _read(output: str, root: Path) -> list[Diagnostic]:
     found: list[Diagnostic] = []
-    for line in output.splitlines():
+    for line in output.split("\n"):
         if matched := _LINE.fullmatch(line):
             found.append(_diagnostic(matched, root))
         elif found and line.strip():

@@ -29,7 +29,6 @@ class Kind(IntEnum):
     TEMPLATE_MIDDLE = 16
     TEMPLATE_TAIL = 17
     EXCLAMATION = 53
-    IDENTIFIER = 79
     ANY = 132
     DECLARE = 137
     PARAMETER = 170

@@ -19,7 +19,9 @@ Classification = Category | Literal["unresolved"]
 
 _TIERS: Final[Sequence[Tier]] = ("linkage", "structure", "context")
 _OF_CHECKS: Final = frozenset(("rule-broken", "rule-not-given", "case-failed"))
-_NOT_REPLIES: Final = frozenset(("missing-record", "not-captured", "outcome-unrecorded"))
+_NOT_REPLIES: Final = frozenset(
+    ("missing-record", "not-captured", "outcome-unrecorded", "source-gap")
+)
 _SHOWN: Final = 3
 
 
@@ -100,7 +102,9 @@ class _Sorted:
         )
 
     def of_findings(self) -> Diagnosis:
-        uncheckable = self._uncheckable() or self._wavering()
+        uncheckable = ""
+        if any(map(_rests_on_checks, self.telling)):
+            uncheckable = self._uncheckable() or self._wavering()
         stated = [
             one
             for one in self.telling

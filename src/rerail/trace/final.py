@@ -26,7 +26,7 @@ def final_state(found: Gathered) -> FinalState:
     run = found.first("run.started")
     task = found.first("task.accepted") or run
     return FinalState(
-        run_id=text(run, "run_id") or UNKNOWN,
+        run_id=text(run, "run_id") or found.run_id or UNKNOWN,
         task_id=text(task, "task_id") or UNKNOWN,
         runner_state=_runner_state(found),
         proposal_ref=text(found.last("proposal.made"), "proposal_ref") or "none on record",

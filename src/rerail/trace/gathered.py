@@ -12,7 +12,8 @@ from typing import Final, Literal
 
 from rerail.trace.finding import Evidence
 from rerail.trace.record import CaseSource, Record
-from rerail.trace.timeline import Competing, timeline
+from rerail.trace.story import Gap
+from rerail.trace.timeline import Competing, Order, timeline
 
 DECIDING: Final = (
     "run.", "task.", "observation.", "baseline.", "scratch.", "agent.", "budget.", "proposal.",
@@ -46,6 +47,7 @@ class Gathered:
     """The records that decide, in the merged order, and counts of all others."""
 
     names: tuple[str, ...] = ()
+    run_id: str = ""
     tapes: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
     kinds: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -55,6 +57,7 @@ class Gathered:
     uncaptured: list[Record] = field(default_factory=list)
     loose: list[Loose] = field(default_factory=list)
     replies: int = 0
+    gaps: list[tuple[str, Gap]] = field(default_factory=list)
     competing: list[Competing] = field(default_factory=list)
     contradictions: list[Record] = field(default_factory=list)
     _places: dict[str, tuple[list[int], list[int]]] = field(
@@ -93,7 +96,7 @@ def at(record: Record) -> Evidence:
     return Evidence(record.source, record.ref, record.says)
 
 
-def gather(sources: Sequence[CaseSource]) -> Gathered:
+def gather(sources: Sequence[CaseSource], order: Order | None = None) -> Gathered:
     """Read all records once. Raises TapeAltered where one cannot be read."""
     found = Gathered(
         names=tuple(source.name for source in sources),
@@ -101,9 +104,10 @@ def gather(sources: Sequence[CaseSource]) -> Gathered:
         whole=frozenset(source.name for source in sources if source.whole),
     )
     traffic = _Traffic(found)
-    for line in timeline(sources, worded=False):
+    for line in timeline(sources, order=order, worded=False):
         record = line.record
         found.kinds[record.source][record.kind] += 1
+        found.run_id = found.run_id or record.id("run")
         found.competing += line.competing
         if line.by == "contradiction":
             found.contradictions.append(record)
@@ -114,6 +118,7 @@ def gather(sources: Sequence[CaseSource]) -> Gathered:
         elif "exchange" in record.fields:
             traffic.take(record)
     traffic.end()
+    found.gaps = [(source.name, gap) for source in sources for gap in source.gaps]
     return found
 
 

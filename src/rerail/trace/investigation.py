@@ -12,12 +12,14 @@ from rerail.trace.gathered import Gathered, gather, worded
 from rerail.trace.links import Link, verify_links
 from rerail.trace.record import CaseSource
 from rerail.trace.story import Story
+from rerail.trace.timeline import Order
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
     """What a case's sources come to, before anybody asks for the safety state."""
 
+    order: Order
     found: Gathered
     stories: tuple[Story, ...]
     links: list[Link]
@@ -25,9 +27,10 @@ class Looked:
 
 def look(sources: Sequence[CaseSource]) -> Looked:
     """Read all sources once, and verify the links. Raises TapeAltered."""
-    found = worded(gather(sources), sources)
+    order = Order.of(sources)
+    found = worded(gather(sources, order), sources)
     stories = tuple(story for source in sources if (story := source.story()) is not None)
-    return Looked(found, stories, verify_links(found, stories))
+    return Looked(order, found, stories, verify_links(found, stories))
 
 
 def detected(sources: Sequence[CaseSource], looked: Looked) -> list[Finding]:

@@ -216,4 +216,7 @@ def missing(found: Gathered) -> list[Finding]:
         absent.append(
             Finding("not-captured", "runtime", "context", what, place, record.order, "", True)
         )
+    for source, gap in found.gaps:
+        what = f"{source} cannot show {gap.would_show}: {gap.what}"
+        absent.append(Finding("source-gap", "runtime", "context", what, (), 0, "", True))
     return absent

@@ -1,23 +1,19 @@
-"""Opening a case: tapes frozen, the question, the final known state. What holds a run is given."""
+"""Opening a case: sources frozen, the question, the final known state. Holds no run."""
 
-import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
-from rerail.tape.reader import Tape
 from rerail.trace.case import Case, new_folder
 from rerail.trace.final import FinalState, final_state
-from rerail.trace.freeze import Frozen, freeze, freeze_file
 from rerail.trace.gathered import gather
-from rerail.trace.sources_of_case import Opener, SourceEntry, next_name, opened_entries
-
-ORIGINALS = "originals"
+from rerail.trace.sources_of_case import Opener, SourceEntry, next_name, opened_entries, opened_file
+from rerail.trace.taking import offered, take_in
 
 
 def open_case(
-    tapes: Sequence[Path],
+    paths: Sequence[Path],
     *,
     question: str,
     by: str,
@@ -25,17 +21,18 @@ def open_case(
     opener: Opener,
     folder: Path | None = None,
 ) -> tuple[Case, FinalState]:
-    """Freeze tapes and make a case of them; the first is the failed run's own.
+    """Freeze sources and make a case of them; the first is the failed run's own.
 
     Raises what reading a tape raises, StillRunning, CaseThere; then nothing is left behind.
     """
-    with Tape.open(tapes[0]) as first:
-        run_id = first.run.run_id
-    case = Case.create(folder or new_folder(tapes[0].absolute().parent, run_id))
+    with opened_file(offered(paths[0], "A"), opener) as source:
+        named = next(source.records(worded=False), None)
+    run_id = named.id("run") if named else ""
+    case = Case.create(folder or new_folder(paths[0].absolute().parent, run_id or paths[0].stem))
     try:
         entries: list[SourceEntry] = []
-        for tape in tapes:
-            entries.append(take_in(case, tape, next_name(entries)))
+        for path in paths:
+            entries.append(take_in(case, offered(path, next_name(entries))))
         final = _final(case, entries, opener)
         body = {
             "question": question,
@@ -47,45 +44,6 @@ def open_case(
         shutil.rmtree(case.folder, ignore_errors=True)
         raise
     return case, final
-
-
-def take_in(case: Case, tape: Path, name: str) -> SourceEntry:
-    """Freeze a tape and say what it is, as a source of the case."""
-    originals = case.folder / ORIGINALS / name
-    frozen = freeze(tape, originals)
-    return _entry(case, name, frozen)
-
-
-def take_in_log(case: Case, path: Path, name: str, mapping: str) -> SourceEntry:
-    """Freeze a log and say what it is, with the mapping it is read by, word for word."""
-    entry = log_entry(path, name, mapping)
-    beside = os.path.relpath(path.absolute(), case.folder.absolute())
-    return replace(entry, beside=beside, files=freeze_file(path))
-
-
-def tape_entry(path: Path, name: str) -> SourceEntry:
-    """A tape that is looked at before it is taken in."""
-    whole = str(path.absolute())
-    return SourceEntry(name, whole, whole, "tape")
-
-
-def log_entry(path: Path, name: str, mapping: str) -> SourceEntry:
-    """A log that is looked at before it is taken in."""
-    whole = str(path.absolute())
-    return SourceEntry(name, whole, whole, "log", state="imported", mapping=mapping)
-
-
-def _entry(case: Case, name: str, frozen: Frozen) -> SourceEntry:
-    return SourceEntry(
-        name=name,
-        path=str(frozen.path),
-        beside=os.path.relpath(frozen.path, case.folder.absolute()),
-        kind="tape",
-        tape_id=frozen.tape_id,
-        state=frozen.state,
-        files=frozen.files,
-        lost=list(frozen.lost),
-    )
 
 
 def _final(case: Case, entries: Sequence[SourceEntry], opener: Opener) -> FinalState:

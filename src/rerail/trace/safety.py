@@ -247,6 +247,8 @@ def _reached_by_attempts(attempts: Sequence[Attempt]) -> Question:
 
 def _lacking(found: Gathered) -> str:
     """Why the absence of a record says nothing in this case; empty where it does."""
+    if not found.tapes:
+        return "no source was recorded by rerail: what is not in them is not known"
     if not found.is_whole():
         return "the tape has no end record: what came after its last record nobody knows"
     for one in needs(found):

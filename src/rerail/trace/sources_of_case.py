@@ -18,7 +18,8 @@ class SourceEntry:
     """One source as the case's records name it.
 
     `path` is absolute, `beside` relative to the case's folder, so that both may move together.
-    `kind` is `tape`, or the format of an imported file. `tape_id` is what a tape was when it was
+    `kind` is `tape`, `log` (read by `mapping`) or `conversation` (of which `run` is the run meant,
+    0 where the file holds one). `tape_id` is what a tape was when it was
     taken in, `files` the SHA-256 of each of its files.
     """
 
@@ -31,6 +32,7 @@ class SourceEntry:
     files: Mapping[str, str] = field(default_factory=dict)
     lost: Sequence[str] = ()
     mapping: str = ""
+    run: int = 0
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Self:
@@ -81,6 +83,16 @@ def opened_entries(
             stack.callback(getattr(source, "close", _nothing))
             sources.append(source)
         yield sources
+
+
+@contextmanager
+def opened_file(entry: SourceEntry, opener: Opener) -> Iterator[CaseSource]:
+    """A file that is not taken in yet, by its own reader and its own complaints."""
+    source = opener(entry, Path(entry.path))
+    try:
+        yield source
+    finally:
+        getattr(source, "close", _nothing)()
 
 
 def _nothing() -> None:

@@ -6,7 +6,7 @@ other with what would tell them apart; none is chosen because it suits an explan
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from rerail.trace.causes import Cause, Place, causes
 from rerail.trace.clocks import Clocks
@@ -62,14 +62,30 @@ class _Lane:
             self.time = clocks.true(self.index, self.head.wall)
 
 
-def timeline(sources: Sequence[CaseSource], *, worded: bool = True) -> Iterator[Line]:
-    """All records in order, as a stream."""
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What orders several sources: the causes between them, and what these say of their clocks."""
+
+    causes: Sequence[Cause]
+    clocks: Clocks
+
+    @classmethod
+    def of(cls, sources: Sequence[CaseSource]) -> Self:
+        """Read the sources for it, once."""
+        found = causes(sources)
+        return cls(found, Clocks.read(len(sources), found))
+
+
+def timeline(
+    sources: Sequence[CaseSource], *, order: Order | None = None, worded: bool = True
+) -> Iterator[Line]:
+    """All records in order, as a stream; `order` where it is known already."""
     if len(sources) == 1:
         for record in sources[0].records(worded=worded):
             yield Line(record)
         return
-    found = causes(sources)
-    yield from _Merge(sources, found, Clocks.read(len(sources), found), worded).lines()
+    known = order or Order.of(sources)
+    yield from _Merge(sources, known.causes, known.clocks, worded).lines()
 
 
 class _Merge:

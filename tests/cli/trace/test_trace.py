@@ -110,6 +110,26 @@ def test_a_step_that_does_not_exist(rerail: Verb) -> None:
     rerail("trace", "dignose").assert_complaint(2, "there is no step", "rerail trace diagnose")
 
 
+def test_another_program_s_file_is_a_case_too_with_what_it_cannot_show(
+    tmp_path: Path, rerail: Verb, state: Path
+) -> None:
+    said = [
+        {"role": "user", "content": "Look at order W5512."},
+        {"role": "assistant", "content": "It is pending."},
+    ]
+    (tmp_path / "chat.json").write_text(json.dumps(said))
+    done = rerail("trace", "open", tmp_path / "chat.json", "--question", "Why?", "--json")
+    assert (done.status, done.json["hold"]) == (0, "")
+    assert not state.exists()
+    case = tmp_path / "CASE-chat"
+    told = rerail("trace", "diagnose", case)
+    assert told.lines[0] == "classification: unresolved"
+    assert any("imported, not recorded" in line for line in told.lines)
+    assert rerail("trace", "safety", case).lines[0] == "status: unresolved"
+    assert rerail("trace", "timeline", case).lines[0].startswith("fact\tmessage 1\t")
+    assert (tmp_path / "chat.json").stat().st_mode & 0o222 == 0
+
+
 # collect
 
 

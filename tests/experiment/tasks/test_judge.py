@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from rerail.experiment.tasks.task import Task, task_named, tasks
 from rerail.experiment.tasks.toolbox import Tools
 from rerail.sandbox.plane import Plane
 from tests.experiment.tasks.otherwise import OTHERWISE
+from tests.node import MAJORS, node_or_skip
 from tests.typescript import tools_or_skip
 
 
@@ -294,6 +296,15 @@ def test_what_runs_may_not_reach_out(
     assert "ERR_ACCESS_DENIED" in found.said or "did not end" in found.said
 
 
+@pytest.mark.parametrize("major", MAJORS)
+def test_each_node_keeps_what_it_runs_in_its_folder(major: int, tools: Tools) -> None:
+    chosen = replace(tools, node=Path(node_or_skip(major)), node_major=major)
+    files = task_named("renamed_field").repair_files
+    assert run_test(files, "console.log(process.argv[2]);", "word", chosen).passed
+    reaches = "import fs from 'node:fs'; fs.readdirSync('/etc'); console.log(process.argv[2]);"
+    assert "ERR_ACCESS_DENIED" in run_test(files, reaches, "word", chosen).said
+
+
 def test_what_runs_has_no_network(tools: Tools, free_port: int) -> None:
     if not Plane(writable=[], hidden=[]).contained:
         pytest.skip("there is no Landlock or seccomp here that could take the network away")
@@ -327,6 +338,19 @@ def test_a_project_without_anything_is_judged_too(tools: Tools) -> None:
     verdict = judge(task, {}, tools=tools)
     assert not verdict.fixed
     assert rules(verdict) == {"protected", "removed"}
+
+
+def test_a_configuration_that_breaks_the_compiler_is_an_error_of_the_agent(tools: Tools) -> None:
+    task = task_named("renamed_field")
+    config = json.loads(task.start_files["tsconfig.json"])
+    config["compilerOptions"] |= {"noEmit": False, "incremental": True, "outDir": "/proc/nowhere"}
+    files = {**task.repair_files, "tsconfig.json": json.dumps(config)}
+    verdict = judge(task, files, tools=tools)
+    assert verdict.left
+    assert verdict.errors == ()
+    assert rules(verdict) == {"protected"}
+    assert not verdict.fixed
+    assert not verdict.cheated
 
 
 def test_a_path_that_leads_out_is_refused(tools: Tools) -> None:

@@ -24,6 +24,8 @@ def test_a_node_is_needed_and_no_old_one(tmp_path: Path) -> None:
     compiler = program(tmp_path / "tsc", f"Version {PINNED}")
     with pytest.raises(ToolMissing, match="no `node` on PATH"):
         find_tools(environment={}, beside=tmp_path, typescript=compiler)
+    with pytest.raises(ToolMissing, match="cannot be run"):
+        find_tools(environment={}, beside=tmp_path, typescript=compiler, node=tmp_path / "none")
     old = program(tmp_path / "node", "v18.20.0")
     with pytest.raises(ToolMissing, match=r"v18\.20\.0"):
         find_tools(environment={}, beside=tmp_path, typescript=compiler, node=old)

@@ -355,6 +355,14 @@ def _of_writes() -> list[Fault]:
         tools={"get_ticket": _json(ticket), "file_ticket": _json({"filed": True})},
         users=("File ticket T1841 of customer C4471, and look at C9002.",),
     )
+    two = [{"customer_id": "C4471", "name": "Ada"}, {"customer_id": "C9002", "name": "Bob"}]
+    found = {**files.tools, "find_customer": _json(two)}
+    sought = replace(
+        files,
+        model=[call("find_customer", name="Ada"), call("file_ticket", customer_id="C4471"), DONE],
+        tools=found,
+    )
+    another = [sought.model[0], call("file_ticket", customer_id="C9002"), DONE]
     limit = "An order holds at most two gift cards."
     cards = [f"gift_card_{number}" for number in (30011, 30012, 30013)]
     gifts = Run(
@@ -390,6 +398,7 @@ def _of_writes() -> list[Fault]:
             replace(charged, model=[customer, unsaid, charge, DONE]),
             charged,
         ),
+        Fault("another-than-sought", "agent", replace(sought, model=another), sought),
         Fault("wrong-owner", "agent", replace(files, model=[files.model[0], wrongly, DONE]), files),
         Fault(
             "over-limit",

@@ -1,7 +1,9 @@
 """No story, however odd, makes a detector fail; and looking twice finds the same."""
 
+from time import process_time
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +63,26 @@ def stories(draw: st.DrawFn) -> Story:
         for at, one in enumerate(messages, start=1)
     ]
     return Story("any", False, tuple(said), draw(SCHEMAS), draw(WORDS))
+
+
+LONG = ["-", "1,", "a.", "a-", "what ", '{"', "$1 ", "W1 ", "total ", "1 a ", "yes ", "not "]
+
+
+@pytest.mark.parametrize("piece", LONG)
+def test_a_long_text_of_anything_is_looked_at_in_good_time(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    call = ToolCall("k", "cancel_order", {"order_id": "W5512", "amount": 3, "note": text})
+    messages = [
+        Message("system", (Text("You must confirm before. " + text),)),
+        Message("user", (Text(text),)),
+        Message("assistant", (Text(text), call)),
+        Message("tool", (ToolCallResponse("k", text),)),
+        Message("assistant", (Text(text),)),
+    ]
+    said = tuple(Said(at, f"line {at}", one) for at, one in enumerate(messages, start=1))
+    began = process_time()
+    detect(Material((Story("any", False, said),)))
+    assert process_time() - began < 10
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,3 +1,5 @@
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +75,15 @@ def test_no_consent(no: str) -> None:
 
 def test_sentences_lose_their_bullets() -> None:
     assert list(sentences("- One thing.\n* Two? Three")) == ["One thing.", "Two?", "Three"]
+
+
+@pytest.mark.parametrize("text", ["-" * 200_000, "a" * 200_000, "ab-" * 70_000, "$" * 200_000])
+def test_long_texts_without_identifiers_are_read_in_good_time(text: str) -> None:
+    began = process_time()
+    assert identifiers(text) == set()
+    assert figures(text) == amounts(text) == []
+    assert not consents(text)
+    assert process_time() - began < 5
 
 
 @given(st.text())

@@ -15,14 +15,15 @@ from rerail.trace.gathered import Gathered, gather, worded
 from rerail.trace.joining import identifiers, joined
 from rerail.trace.log_source import read_mapping
 from rerail.trace.needs import Found, needs
-from rerail.trace.opening import log_entry, take_in, take_in_log, tape_entry
 from rerail.trace.record import CaseSource
 from rerail.trace.sources_of_case import (
     SourceEntry,
     entries_of,
     next_name,
     opened_entries,
-)  # fmt: skip
+    opened_file,
+)
+from rerail.trace.taking import offered, take_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,12 @@ class _Collected:
     help="How SOURCES are read, which are logs of JSON lines: which field is what.",
 )
 @click.option(
+    "--run",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The run that is meant of a file that holds several.",
+)
+@click.option(
     "--word",
     metavar="TEXT",
     help="Take in a source that shares no identifier, on your word: why it is of this run.",
@@ -53,6 +60,7 @@ def collect(
     case: Path,
     sources: tuple[Path, ...],
     mapping: Path | None,
+    run: int | None,
     word: str | None,
     by: str | None,
     as_json: bool,
@@ -64,7 +72,7 @@ def collect(
     0 where none is missing, else 1.
     """
     found = Case.open(case)
-    collected = _collect(found, sources, _mapping(mapping), word)
+    collected = _collect(found, sources, _mapping(mapping), run or 0, word)
     body = _body(collected, word)
     write(found, "collected", by, body)
     if as_json:
@@ -83,19 +91,21 @@ def _mapping(path: Path | None) -> str:
     return content.decode()
 
 
-def _collect(case: Case, sources: Sequence[Path], mapping: str, word: str | None) -> _Collected:
+def _collect(
+    case: Case, sources: Sequence[Path], mapping: str, run: int, word: str | None
+) -> _Collected:
     entries = entries_of(case)
     joined_by: dict[str, Sequence[str]] = {}
     opens = opener()
     for path in sources:
         name = next_name(entries)
-        new = log_entry(path, name, mapping) if mapping else tape_entry(path, name)
-        with opened_entries([*entries, new], case.folder, opens) as [*known, source]:
+        new = offered(path, name, mapping=mapping, run=run)
+        with (
+            opened_file(new, opens) as source,
+            opened_entries(entries, case.folder, opens) as known,
+        ):
             joined_by[name] = _shared(source, known, path, word)
-        if mapping:
-            entries.append(take_in_log(case, path, name, mapping))
-        else:
-            entries.append(take_in(case, path, name))
+        entries.append(take_in(case, new))
     with opened_entries(entries, case.folder, opens) as opened:
         records = worded(gather(opened), opened)
     return _Collected(entries, joined_by, records, needs(records))

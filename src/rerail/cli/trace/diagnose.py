@@ -17,7 +17,7 @@ from rerail.cli.trace.shared import (
     places,
     section,
     write,
-)  # fmt: skip
+)
 from rerail.trace.categories import ADVICE
 from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.finding import Finding

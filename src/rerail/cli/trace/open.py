@@ -13,6 +13,7 @@ from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
 from rerail.holds import Holds
 from rerail.trace.case import Case
+from rerail.trace.final import UNKNOWN, FinalState
 from rerail.trace.opening import open_case as begin
 from rerail.trace.tapes_of_run import followers, tapes_of_run
 
@@ -54,7 +55,7 @@ def open_case(
         opener=opener(),
         folder=output,
     )
-    hold = "" if no_hold else _hold(case, final.run_id, final.task_id, question, who)
+    hold = "" if no_hold else _hold(case, final, question, who)
     if as_json:
         say(json_text({"case": str(case.folder), **asdict(final), "hold": hold}))
         return 0
@@ -72,8 +73,11 @@ def _tapes(run: str) -> list[Path]:
     return [tape.path for tape in tapes_of_run(run, _LOOKED_INTO)]
 
 
-def _hold(case: Case, run_id: str, task_id: str, question: str, by: str) -> str:
-    """No automatic retry, on this machine, until somebody releases it."""
+def _hold(case: Case, final: FinalState, question: str, by: str) -> str:
+    """No automatic retry, on this machine, until somebody releases it; none of an unknown run."""
+    run_id, task_id = ("" if name == UNKNOWN else name for name in (final.run_id, final.task_id))
+    if not run_id and not task_id:
+        return ""
     with Holds.open(os.environ) as holds:
         hold = holds.place(
             run_id=run_id,

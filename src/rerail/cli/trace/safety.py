@@ -15,7 +15,7 @@ from rerail.cli.trace.shared import (
     opened,
     places,
     write,
-)  # fmt: skip
+)
 from rerail.clock import wall_ns
 from rerail.holds import Holds
 from rerail.trace.final import FinalState, final_state

@@ -18,6 +18,7 @@ from rerail.trace.finding import Evidence, Finding
 from rerail.trace.log_source import LogSource, read_mapping
 from rerail.trace.record import CaseSource
 from rerail.trace.sources_of_case import Opener, SourceEntry, entries_of, opened_sources
+from rerail.trace.story_source import StorySource
 from rerail.trace.tape_source import TapeSource
 
 case_argument = click.argument("case", type=click.Path(path_type=Path))
@@ -53,8 +54,9 @@ def opener() -> Opener:
             return TapeSource(entry.name, path, words, tape_id=entry.tape_id)
         if entry.kind == "log":
             return LogSource(entry.name, path, read_mapping(entry.mapping.encode(), "of the case"))
-        hint = "this version of rerail reads tapes, and logs by a mapping"
-        raise UsageProblem(f"source {entry.name} has the format {entry.kind}", hint=hint)
+        from rerail.formats.reading import read
+
+        return StorySource(entry.name, path.name, read(path, name=entry.name, run=entry.run))
 
     return open_source
 

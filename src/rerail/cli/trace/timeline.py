@@ -39,8 +39,9 @@ def timeline(case: Path, facts: bool, as_json: bool) -> int:
     they stand below the record that they are about, set apart.
     """
     with opened(case) as (found, sources):
-        readings = {} if facts else _readings(found, diagnosed(sources, look(sources)).everything)
-        lines = merged(sources)
+        looked = None if facts else look(sources)
+        readings = _readings(found, diagnosed(sources, looked).everything) if looked else {}
+        lines = merged(sources, order=looked.order if looked else None)
         if as_json:
             for piece in json_array(_values(lines, readings)):
                 say(piece, end="")

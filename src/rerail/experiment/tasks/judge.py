@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rerail.errors import ToolFailed
 from rerail.experiment.tasks.escapes import ESCAPES, escapes
 from rerail.experiment.tasks.run_test import RunTest, run_test
 from rerail.experiment.tasks.task import Task
@@ -65,9 +66,9 @@ def judge(task: Task, files: Mapping[str, str], *, tools: Tools) -> Verdict:
     """Judge the files that an agent left. Raises `ToolFailed`, `UsageProblem` (a bad path)."""
     put_back = {path: task.start_files[path] for path in task.protected}
     judged = {**files, **put_back}
-    both = tools.typescript.both(files)
-    checker, left = f"{both.cold.tool} {both.cold.version}", both.cold.errors
-    errors = tools.typescript.cold(judged).errors if judged != dict(files) else left
+    changed = judged != dict(files)
+    left, mismatch = _left(files, tools, changed=changed)
+    errors = tools.typescript.cold(judged).errors if changed else left
     before = tools.typescript.inspect(task.start_files)
     after = tools.typescript.inspect(judged)
     found = escapes(after.values(), wrong=bool(errors))
@@ -78,7 +79,21 @@ def judge(task: Task, files: Mapping[str, str], *, tools: Tools) -> Verdict:
         *_escaped(escapes(tools.typescript.inspect(task.repair_files).values()), found),
     )
     type_errors, run = (None, None) if errors else _tested(task, judged, tools)
-    return Verdict(task.name, checker, left, errors, type_errors, run, cheats, found, both.mismatch)
+    checker = f"{tools.typescript.name} {tools.typescript.version}"
+    return Verdict(task.name, checker, left, errors, type_errors, run, cheats, found, mismatch)
+
+
+def _left(
+    files: Mapping[str, str], tools: Tools, *, changed: bool
+) -> tuple[tuple[Diagnostic, ...], Mismatch | None]:
+    """The files as they are; with a configuration of the agent's the compiler may break down."""
+    try:
+        both = tools.typescript.both(files)
+    except ToolFailed as failed:
+        if not changed:
+            raise
+        return (Diagnostic("", 0, 0, "failed", failed.what),), None
+    return both.cold.errors, both.mismatch
 
 
 def _tested(

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from rerail.errors import ToolMissing
+from rerail.errors import ToolMissing, UserError
 from rerail.launch.errand import run_errand
 from rerail.tools.programs import find_typescript
 from rerail.tools.typescript import TypeScript
@@ -62,7 +62,11 @@ def find_tools(
 
 
 def _major(node: Path) -> int:
-    said = run_errand([str(node), "--version"], cwd=Path("/"), environment={}, seconds=_SECONDS)
+    words = [str(node), "--version"]
+    try:
+        said = run_errand(words, cwd=Path("/"), environment={}, seconds=_SECONDS)
+    except UserError as error:
+        raise ToolMissing(f"{node} cannot be run: {error.what}", hint=error.hint) from error
     told = said.output.decode(errors="replace").strip()
     major = re.match(r"v(\d+)\.", told)
     if not said.well or major is None or int(major[1]) < _OLDEST_NODE:

@@ -49,6 +49,9 @@ class Page {
       if (counter % 2 === 0 && counter === before) return this.take(counter);
       before = counter;
     }
+    // The recorder was kept from going on. A turn is one word, and there before anything it leads to.
+    this.turn = this.turnOf(this.run.number);
+    this.lookedAt = 0n;
   }
 
   take(counter) {

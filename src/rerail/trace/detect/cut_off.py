@@ -31,7 +31,7 @@ def _find(reading: Reading) -> Iterator[Finding]:
         return
     last = main[-1]
     text = told(last)
-    if last.message.role == "user" and _leaves(text):
+    if last.message.role == "user" and (not text.strip() or _leaves(text)):
         return
     if last.message.role == "tool" and reading.calls and hands_over(reading.calls[-1].name):
         return

@@ -1,10 +1,10 @@
-"""A call failed, and the next call of the same tool was the same one."""
+"""A call failed, and the very next call was the same one."""
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
-from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading
@@ -19,13 +19,10 @@ _TRY_AGAIN: Final = re.compile(
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
-    last: dict[str, Call] = {}
-    for call in reading.calls:
-        earlier = last.get(call.name)
-        last[call.name] = call
-        if earlier is None or is_write(call.name) or not is_error(earlier):
+    for earlier, call in pairwise(reading.calls):
+        if is_write(call.name) or call.same != earlier.same or not is_error(earlier):
             continue
-        if call.same == earlier.same and not _TRY_AGAIN.search(earlier.told[:1000]):
+        if not _TRY_AGAIN.search(earlier.told[:1000]):
             said = reading.said[call.asked]
             yield DETECTOR.finding(
                 f"{call.name} failed, and was called again as it was",
@@ -37,7 +34,5 @@ def _find(reading: Reading) -> Iterator[Finding]:
             )
 
 
-DETECTOR = OverStory(
-    "error-repeated", "agent", "linkage", "calls of one tool after each other", _find
-)
+DETECTOR = OverStory("error-repeated", "agent", "linkage", "each call, and the next", _find)
 DETECTORS = [DETECTOR]

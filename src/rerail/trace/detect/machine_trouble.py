@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rerail.trace.detect.detector import OverStory, place
+from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading
 from rerail.trace.finding import Finding
 
@@ -20,7 +21,7 @@ _LOOKED_INTO: Final = 20_000
 def _find(reading: Reading) -> Iterator[Finding]:
     for call in reading.calls:
         ends = call.told[:_LOOKED_INTO] + call.told[_LOOKED_INTO:][-_LOOKED_INTO:]
-        found = _TROUBLE.search(ends) if call.answer else None
+        found = _TROUBLE.search(ends) if is_error(call) else None
         if found:
             said = reading.answer_of(call)
             yield DETECTOR.finding(
@@ -31,6 +32,6 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 
 DETECTOR = OverStory(
-    "machine-trouble", "runtime", "structure", "what tools tell of the machine", _find
+    "machine-trouble", "runtime", "structure", "errors of tools that speak of the machine", _find
 )
 DETECTORS = [DETECTOR]

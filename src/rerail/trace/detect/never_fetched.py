@@ -10,7 +10,7 @@ from rerail.trace.detect.values import canonical
 from rerail.trace.finding import Finding
 
 _DOCUMENT: Final = re.compile(
-    r"https?://[^\s\"'<>)\]]+|(?<![\w/.])[\w./-]*\w\.(?:pdf|md|txt|docx?|html?|csv|xlsx?|pptx?|rst)\b",
+    r"https?://[^\s\"'<>)\]]+|(?<![\w/.-])[\w./-]{0,200}\w\.(?:pdf|md|txt|docx?|html?|csv|xlsx?|pptx?|rst)\b",
     re.IGNORECASE,
 )
 _DESCRIBES: Final = re.compile(

@@ -13,6 +13,7 @@ _ASKS: Final = re.compile(
     r"do you want|should i|let me know (which|what|whether))\b[^.?!]*\?\W*$",
     re.IGNORECASE,
 )
+_LOOKED_AT: Final = 1000
 _POLITE: Final = re.compile(r"\b(anything else|further|else i can)\b", re.IGNORECASE)
 
 
@@ -20,7 +21,7 @@ def _find(reading: Reading) -> Iterator[Finding]:
     main = [said for said in reading.said if not said.lane]
     if not main or main[-1].message.role != "assistant" or main[-1].message.tool_calls:
         return
-    text = main[-1].message.text.strip()
+    text = main[-1].message.text.strip()[-_LOOKED_AT:]
     asked = sum(said.message.role == "user" for said in main)
     if _ASKS.search(text) and not _POLITE.search(text[-200:]):
         yield DETECTOR.finding(

@@ -14,8 +14,10 @@ _ERROR: Final = re.compile(
 )
 _REFUSED: Final = 400
 _TIMED_OUT: Final = re.compile(
-    r"timed? ?out|deadline exceeded|timeout(error)?\b|\b504\b|gateway time-?out", re.IGNORECASE
+    r"timed? ?out|deadline exceeded|^\W*(error: )?timeout(error)?\b|\b504\b|gateway time-?out",
+    re.IGNORECASE,
 )
+_SAID_FIRST: Final = 300
 _FAILED: Final = frozenset(("error", "failed", "failure", "denied", "rejected"))
 
 
@@ -49,7 +51,7 @@ def error_inside(call: Call) -> str:
 
 def timed_out(call: Call) -> bool:
     """Whether the answer says that the time was over: what happened, nobody knows."""
-    return is_error(call) and bool(_TIMED_OUT.search(call.told[:2000]))
+    return is_error(call) and bool(_TIMED_OUT.search(call.told[:_SAID_FIRST]))
 
 
 def _words(value: Any) -> str:

@@ -13,7 +13,7 @@ from rerail.trace.finding import Finding
 
 _WORDS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _AT_MOST: Final = re.compile(
-    r"\b(?:at most|no more than|up to|a maximum of) (\w+) ([a-z]+(?: [a-z]+)?)", re.IGNORECASE
+    r"\b(?:at most|no more than|up to|a maximum of) (\w{1,9}) ([a-z]+(?: [a-z]+)?)", re.IGNORECASE
 )
 
 
@@ -41,7 +41,9 @@ def _find(reading: Reading) -> Iterator[Finding]:
 def _limits(instructions: str) -> Iterator[_Limit]:
     for found in _AT_MOST.finditer(instructions):
         number = found.group(1).lower()
-        most = int(number) if number.isdigit() else _WORDS.index(number) if number in _WORDS else 0
+        most = (
+            int(number) if number.isdecimal() else _WORDS.index(number) if number in _WORDS else 0
+        )
         if most:
             yield _Limit(most, found.group(2).lower().rstrip("s"), found.group(0))
 

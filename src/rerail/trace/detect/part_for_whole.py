@@ -32,7 +32,7 @@ def _find(reading: Reading) -> Iterator[Finding]:
                 place(reading.story, said, call.same),
             ],
             said.order,
-            contradicts=approval.reply[:300],
+            contradicts=" ".join(approval.text.split())[:300],
         )
 
 

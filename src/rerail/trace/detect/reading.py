@@ -33,13 +33,17 @@ class Reading:
     def calls(self) -> tuple[Call, ...]:
         """Every tool call, in order, joined to its answer by the call's id.
 
-        Where one id is used twice, answers come in the order of their calls.
+        A call that is told again under its id before it is answered is one call, as told last. A
+        source without ids: answers come in the order of their calls.
         """
         found: list[Call] = []
         waiting: dict[str, deque[int]] = defaultdict(deque)
         for index, said in enumerate(self.said):
             for part in said.message.parts:
                 if isinstance(part, ToolCall):
+                    if part.call_id and waiting[part.call_id]:
+                        found[waiting[part.call_id][0]] = Call(index, part)
+                        continue
                     waiting[part.call_id].append(len(found))
                     found.append(Call(index, part))
                 elif isinstance(part, ToolCallResponse) and waiting.get(part.call_id):

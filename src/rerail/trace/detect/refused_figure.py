@@ -14,7 +14,7 @@ _FIGURE: Final = re.compile(r"\b(amount|total|price|balance|sum|quantity|cost|fe
 
 def _find(reading: Reading) -> Iterator[Finding]:
     for call in reading.writes:
-        if is_error(call) and _FIGURE.search(call.told[:500]):
+        if is_error(call) and _FIGURE.search(call.told.strip().partition("\n")[0][:300]):
             said = reading.answer_of(call)
             yield DETECTOR.finding(
                 f"{call.name} was refused for a figure: {call.told.strip()[:120]}",

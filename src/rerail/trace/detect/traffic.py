@@ -6,6 +6,7 @@ been done. Model calls are named as such; the client's own retries of them are o
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rerail.llm.steps import call_in
@@ -36,6 +37,21 @@ class _Asked(NamedTuple):
     is_model: bool
 
 
+@lru_cache(maxsize=256)
+def _read(head: bytes, host: str) -> tuple[str, bool, bool]:
+    """What is asked, whether it may change something, whether it is a model call.
+
+    Every detector here asks it of every request, and clients send the same heads again and again.
+    """
+    parsed = parse_head(head)
+    line = request_line(parsed)
+    method = line.method.decode("latin-1")
+    path = line.target.decode("latin-1").partition("?")[0]
+    is_model = call_in(parsed, host) is not None
+    changes = method in _CHANGES and not is_model and not only_reads(path.rpartition("/")[2])
+    return f"{method} {host}{path}", changes, is_model
+
+
 @dataclass(slots=True)
 class _Requests:
     """The requests that are still open, by exchange."""
@@ -45,15 +61,7 @@ class _Requests:
 
     def note(self, event: Event) -> None:
         if isinstance(event, HttpRequest):
-            head = parse_head(event.head)
-            line = request_line(head)
-            method = line.method.decode("latin-1")
-            path = line.target.decode("latin-1").partition("?")[0]
-            is_model = call_in(head, event.host) is not None
-            what = f"{method} {event.host}{path}"
-            reads = only_reads(path.rpartition("/")[2])
-            changes = method in _CHANGES and not is_model and not reads
-            self.asked[event.exchange_id] = _Asked(event.seq, what, changes, is_model)
+            self.asked[event.exchange_id] = _Asked(event.seq, *_read(event.head, event.host))
 
     def forget(self, event: Event) -> None:
         """Leave an exchange that is over."""

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 _IDENTIFIER: Final = re.compile(
-    r"(?<![\w#])#?(?=[A-Za-z_-]*\d)[A-Za-z0-9][A-Za-z0-9_-]{3,63}(?!\w)"
+    r"(?<![\w#])#?(?=[A-Za-z0-9][A-Za-z_-]{0,62}\d|\d)[A-Za-z0-9_-]{4,64}(?!\w)"
 )
 _DATE: Final = re.compile(
     r"\d{4}-\d\d-\d\d(T.*)?|\d\d?:\d\d.*|\d+(st|nd|rd|th|am|pm|k|m|px|ms|s|x)"
 )
 _NAMED: Final = re.compile(r"(^|_)(id|ids|number|code|ref|reference|key)$")
-_FIGURE: Final = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w])")
+_FIGURE: Final = re.compile(r"(?<![\w.])\d[\d,]{0,15}(?:\.\d+)?(?![\w])")
 _AMOUNT: Final = re.compile(r"[$€£]\s?(\d[\d,]*(?:\.\d+)?)")
 _LONGEST_FIGURE: Final = 12
 _CONSENT: Final = re.compile(
