@@ -493,6 +493,8 @@ def test_nothing_is_applied_without_a_pass(lab: Lab) -> None:
     ran = lab.run("--apply", str(made.tape))
     assert ran.status == 2
     assert "nothing is applied without a PASS" in ran.said
+    del lab.contract["target"]
+    assert "names no target" in lab.run("--apply", str(made.tape)).said
 
 
 def test_a_stop_is_tried_again_as_often_as_the_contract_says(lab: Lab) -> None:
