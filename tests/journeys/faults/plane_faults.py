@@ -270,7 +270,7 @@ def not_granted(lab: Lab) -> Made:
 
 @fault("accepted, then silent", "target", "unresolved")
 def accepted_then_silent(lab: Lab) -> Made:
-    lab.target("apply", "accepts, then hangs", time="700ms")
+    lab.target("apply", "accepts, then hangs", time="4s")  # it has accepted long before
     return granted(lab)
 
 
