@@ -403,6 +403,46 @@ def test_kill_at_any_moment_loses_nothing_and_applies_at_most_once(moment: type,
         assert done == (2 if settled else 1)
 
 
+DIES = {
+    "before the transaction": ("rerail.holds.Holds.begin", 0, False),
+    "after the transaction": ("rerail.task.verdict_plane._Applying._say_begun", 0, True),
+    "after it is said": ("rerail.task.verdict_plane._Applying._act", 0, True),
+    "after the action": ("rerail.task.target.result", 1, True),
+    "after the result": ("rerail.task.verdict_plane._Applying._settled", 1, True),
+}
+"""Where the runner dies: before this is called, how often it was applied by then, whether held."""
+
+
+@pytest.mark.parametrize("where", DIES)
+def test_wherever_a_runner_dies_around_its_action_it_is_applied_once(where: str, lab: Lab) -> None:
+    """The table of decision 36, line by line."""
+    place, applied, held = DIES[where]
+    lab.policy("retry.json")
+    lab.write_contract()
+    holder, _, name = place.rpartition(".")
+    script = (
+        "import os, sys, pkgutil\nfrom rerail.cli.main import run\n"
+        "import rerail.task.runner\n"
+        "def dies(*_, **__): os.kill(os.getpid(), 9)\n"
+        f"setattr(pkgutil.resolve_name({holder!r}), {name!r}, dies)\n"
+        "run(['run', 'task/task.yaml', '-o', 'dead.tape', '--no-wait'])\n"
+    )
+    words = [sys.executable, "-c", script]
+    died = subprocess.run(words, cwd=lab.folder, env=lab.environment, check=False, timeout=60)
+    assert died.returncode == -9
+    assert len(lab.applied()) == applied
+    attempts = events(lab.folder / "dead.tape", planes.ActionAttempted)
+    assert len(attempts) == (0 if "transaction" in where else 1)
+    again = lab.run()
+    if held:
+        assert again.status == 2, again.outcome
+        assert lab.rerail("reconcile", lab.open_attempt()).returncode == 0
+        assert len(lab.applied()) == applied
+    else:
+        assert again.outcome["state"] == "applied"
+        assert len(lab.applied()) == 1
+
+
 def test_nothing_is_reconciled_while_it_is_still_under_way(lab: Lab) -> None:
     lab.policy("retry.json")
     lab.target("apply", "accepts, then hangs", time="30s")
@@ -453,6 +493,8 @@ def test_nothing_is_applied_without_a_pass(lab: Lab) -> None:
     ran = lab.run("--apply", str(made.tape))
     assert ran.status == 2
     assert "nothing is applied without a PASS" in ran.said
+    del lab.contract["target"]
+    assert "names no target" in lab.run("--apply", str(made.tape)).said
 
 
 def test_a_stop_is_tried_again_as_often_as_the_contract_says(lab: Lab) -> None:

@@ -77,13 +77,17 @@ def _follow(
         read = _contract_for(settings, stored)
         if relation == "apply":
             holds.refuse_if_held(read.contract.task)
-            _must_have_passed(stored)
+            _must_have_passed(stored, read.contract)
         following = _Following(settings, relation, tape, stored, read, holds)
         return following.go(work)
 
 
-def _must_have_passed(stored: Stored) -> None:
-    if stored.verdict is None or stored.verdict.verdict != "PASS":
+def _must_have_passed(stored: Stored, contract: Contract) -> None:
+    if contract.target is None:
+        raise UsageProblem(
+            "the contract names no target", hint="add `target`, or be content with the verdict"
+        )
+    if not stored.passed:
         said = stored.verdict.verdict if stored.verdict else "none"
         raise UsageProblem(
             f"the verdict on {stored.path} is {said}: nothing is applied without a PASS",

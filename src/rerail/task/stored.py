@@ -1,72 +1,77 @@
-"""What a run left on its tape, read again: contract, proposal, verdict, open attempts.
+"""What a run left on its tape, read again: contract, proposal, verdict. Starts nothing."""
 
-Reads tapes and starts nothing. A case is a folder whose `tape` is asked for by who knows cases.
-"""
-
-from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from rerail.errors import NotOnTape, TapeAltered
-from rerail.tape.event import Event
 from rerail.tape.plane_records import (
-    ActionAttempted,
-    ActionReconciled,
-    ActionResult,
     BaselineLoaded,
+    CheckEnded,
+    CheckResult,
+    CheckStarted,
     ProposalMade,
     TaskAccepted,
     VerdictEmitted,
 )
-from rerail.tape.proposals import Proposal, decode_proposal
 from rerail.tape.reader import Tape
 from rerail.tape.trees import Tree, decode_tree
 from rerail.task.contract import Contract, parse
-
-PLANES = (
-    ActionAttempted, ActionReconciled, ActionResult, BaselineLoaded, ProposalMade, TaskAccepted,
-    VerdictEmitted,
-)  # fmt: skip
+from rerail.task.verdict import Fact, Judged, judge
 
 
 class Stored(Struct, frozen=True):
-    """A run in two planes as its tape tells it: ids, contract, the last proposal and verdict."""
+    """A run in two planes as its tape tells it; the last proposal and verdict, if there are any.
+
+    `judged` is the verdict worked out again from the recorded checks.
+    """
 
     path: Path
     tape_id: str
     run_id: str
     accepted: TaskAccepted
     contract: Contract
-    contract_content: bytes
     made: ProposalMade | None
     verdict: VerdictEmitted | None
-    events: Sequence[Event]
+    judged: Judged | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict on the proposal is PASS, and follows from the checks."""
+        return (
+            self.verdict is not None
+            and self.made is not None
+            and self.judged is not None
+            and self.verdict.verdict == self.judged.verdict == "PASS"
+            and self.verdict.proposal_ref == self.made.proposal_ref
+        )
 
 
 def read_run(tape: Tape) -> Stored:
     """Read a run. Raises NotOnTape where it was no run of `rerail run`."""
-    events = [event for event in tape.events() if isinstance(event, PLANES)]
-    accepted = next((event for event in events if isinstance(event, TaskAccepted)), None)
+    accepted = made = verdict = None
+    facts: list[Fact] = []
+    for event in tape.events():
+        match event:
+            case CheckStarted() | CheckEnded() | CheckResult() | BaselineLoaded():
+                facts.append(event)
+            case TaskAccepted():
+                accepted = accepted or event
+            case ProposalMade():
+                made = event
+            case VerdictEmitted():
+                verdict = event
     if accepted is None:
         raise NotOnTape(
             f"{tape.path} is no run of a task: there is no contract on it",
             hint="`rerail run` makes such tapes",
         )
-    content = tape.blob(accepted.contract.digest)
-    proposals = [event for event in events if isinstance(event, ProposalMade)]
-    verdicts = [event for event in events if isinstance(event, VerdictEmitted)]
-    return Stored(
-        tape.path,
-        tape.id,
-        tape.run.run_id,
-        accepted,
-        parse(content, accepted.source or "the contract"),
-        content,
-        proposals[-1] if proposals else None,
-        verdicts[-1] if verdicts else None,
-        events,
-    )
+    contract = parse(tape.blob(accepted.contract.digest), accepted.source or "the contract")
+    judged = None
+    if made is not None:
+        changes = made.added + made.changed + made.removed
+        judged = judge(facts, proposal_ref=made.proposal_ref, changes=changes)
+    return Stored(tape.path, tape.id, tape.run.run_id, accepted, contract, made, verdict, judged)
 
 
 def made_on(stored: Stored) -> ProposalMade:
@@ -83,12 +88,5 @@ def trees_on(tape: Tape, made: ProposalMade) -> tuple[Tree, Tree]:
     try:
         return decode_tree(tape.blob(made.base)), decode_tree(tape.blob(made.tree))
     except ValueError as error:
-        raise TapeAltered(f"{tape.path}: {error}", hint="see `rerail verify`") from error
-
-
-def proposal_on(tape: Tape, made: ProposalMade) -> Proposal:
-    """The proposal itself. Raises TapeAltered."""
-    try:
-        return decode_proposal(tape.blob(made.proposal_ref))
-    except ValueError as error:
-        raise TapeAltered(f"{tape.path}: {error}", hint="see `rerail verify`") from error
+        hint = f"see what is wrong with `rerail verify {tape.path}`"
+        raise TapeAltered(f"{tape.path}: {error}", hint=hint) from error

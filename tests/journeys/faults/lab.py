@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -62,6 +63,7 @@ class Lab:
         self.live = folder / "live"
         self._stack = ExitStack()
         self._count = 0
+        self.room = 0
         self.answer: Mapping[str, Any] = GOOD
         self.contract = self._lay_out()
 
@@ -75,10 +77,11 @@ class Lab:
     @property
     def environment(self) -> dict[str, str]:
         """What every command of the lab runs with."""
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         return {
             **kept,
             "HOME": str(self.home),
+            "TMPDIR": str(self.folder / "tmp"),  # what a killed runner leaves goes with the lab
             "XDG_DATA_HOME": str(self.home / "data"),
             "XDG_STATE_HOME": str(self.home / "state"),
             "MODEL_URL": self.model.url,
@@ -141,7 +144,7 @@ class Lab:
         return process, self.folder / name
 
     def rerail(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-        """Any verb."""
+        """Any verb; no file may become larger than `room` bytes, where that is set."""
         return subprocess.run(
             [sys.executable, "-m", "rerail.cli", *words],
             cwd=self.folder,
@@ -151,7 +154,11 @@ class Lab:
             text=True,
             timeout=PATIENCE_SECONDS,
             check=False,
+            preexec_fn=self._narrow if self.room else None,
         )
+
+    def _narrow(self) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.room, self.room))
 
     def write_contract(self) -> Path:
         """The contract as it is now, in its file; JSON is YAML."""
@@ -199,7 +206,7 @@ class Lab:
         return [sys.executable, str(PROGRAMS / program), *words]
 
     def _lay_out(self) -> dict[str, Any]:
-        for folder in (self.home, self.task / "workspace"):
+        for folder in (self.home, self.folder / "tmp", self.task / "workspace"):
             folder.mkdir(parents=True)
         (self.task / "workspace" / "retry.json").write_text('{"timeout_before_send": 1}')
         self.write_baseline(12, at_most=3)

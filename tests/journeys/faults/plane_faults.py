@@ -270,7 +270,7 @@ def not_granted(lab: Lab) -> Made:
 
 @fault("accepted, then silent", "target", "unresolved")
 def accepted_then_silent(lab: Lab) -> Made:
-    lab.target("apply", "accepts, then hangs", time="700ms")
+    lab.target("apply", "accepts, then hangs", time="4s")  # it has accepted long before
     return granted(lab)
 
 
@@ -345,6 +345,17 @@ def time_spent(lab: Lab) -> Made:
 def agent_killed(lab: Lab) -> Made:
     lab.agent("killed")
     return once(lab)
+
+
+@fault("the tape cannot grow", "runtime", "")
+def no_room(lab: Lab) -> Made:
+    """As on a full disk: no file of the runner may become larger, and the agent leaves much."""
+    lab.policy("*")
+    lab.agent("fills")
+    lab.room = 600_000
+    made = once(lab)
+    lab.room = 0
+    return made
 
 
 def killed_when(lab: Lab, ready: Callable[[Path], bool]) -> Made:

@@ -26,6 +26,7 @@ SAFETY = {
     "the target says yes and does nothing": "unresolved",
     "the target cannot be read afterwards": "unresolved",
     "silent, then reconciled": "partially applied",
+    "the tape cannot grow": "unresolved",
     "the worker is killed while the agent works": "unresolved",
     "the worker is killed while the action is under way": "unresolved",
     "the worker is killed while it is checked": "unresolved",

@@ -21,7 +21,8 @@ def main() -> int:
         answer = ask()
     Path("retry.json").write_text(answer)
     if HOW == "fills":
-        Path("large").write_bytes(os.urandom(3 << 20))
+        for number in range(8):
+            Path(f"large-{number}").write_bytes(os.urandom(400_000))
     print("wrote", flush=True)
     if HOW == "sleep":
         time.sleep(60)
