@@ -13,7 +13,7 @@ from rerail.trace.assumptions import assumptions
 from rerail.trace.detect.ranking import candidates as ranked
 from rerail.trace.finding import Category, Finding
 from rerail.trace.gathered import Gathered
-from rerail.trace.links import Link
+from rerail.trace.link import Link
 from rerail.trace.needs import missing
 
 Classification = Category | Literal["unresolved"]

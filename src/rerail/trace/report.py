@@ -13,7 +13,7 @@ from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.final import FinalState
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.gathered import Gathered, at
-from rerail.trace.links import Link
+from rerail.trace.link import Link
 from rerail.trace.record import short, text
 from rerail.trace.safety import Safety
 
