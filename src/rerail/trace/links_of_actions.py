@@ -25,7 +25,7 @@ def reply_link(check: Check, found: Gathered, stories: Sequence[Story]) -> Link:
         return check.unknown("no tool reply is on record")
     parts = [f"{found.replies} parts of replies belong to requests on record"] * bool(found.replies)
     parts += [f"{told} tool results to calls that the model made"] * bool(told)
-    return check.holds(", ".join(parts))
+    return check.holds(", ".join(parts), found.first_reply)
 
 
 def _foreign(check: Check, story: Story) -> Iterator[Finding]:
