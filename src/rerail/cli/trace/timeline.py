@@ -97,8 +97,8 @@ def _fact(line: Line, place: str, when: str, *, person: bool) -> str:
     if person:
         said = f"{place:>8}  {record.component:<9} {record.kind:<18} {record.says}"
         return one_line(said) + (styled(f"  ({mark})", dim=True) if mark else "")
-    cells = (place, when, record.component, record.kind, record.says, mark)
-    return "fact\t" + "\t".join(map(one_line, cells))
+    kind, says = one_line(record.kind), one_line(record.says)  # the rest is rerail's own words
+    return f"fact\t{place}\t{when}\t{record.component}\t{kind}\t{says}\t{mark}"
 
 
 def _reading(place: str, text: str) -> str:
