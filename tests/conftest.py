@@ -11,6 +11,9 @@ from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from rerail.testing.origin import Origin
 
+# Before anybody imports it: whoever asks for the list of faults does.
+pytest.register_assert_rewrite("tests.journeys.rail")
+
 
 @pytest.fixture(scope="session")
 def authority() -> CertificateAuthority:

@@ -11,11 +11,8 @@ import pytest
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from rerail.testing.origin import Origin
-
-pytest.register_assert_rewrite("tests.journeys.rail")
-
-from tests.journeys.playground import playground  # noqa: E402
-from tests.journeys.rail import Rail  # noqa: E402
+from tests.journeys.playground import playground
+from tests.journeys.rail import Rail
 
 
 @pytest.fixture(scope="session")
