@@ -10,8 +10,9 @@ import resource
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import Final
 
 from bench.arena import Arena, progress
@@ -38,10 +39,12 @@ def measure(arena: Arena) -> list[Row]:
             tape = make(Path(folder) / "large.tape", events)
             case = _opened(tape)
             took = [_timed(step, case) for step in STEPS]
-        seconds, memory = sum(one[0] for one in took), max(one[1] for one in took)
+        seconds, processor = sum(one.seconds for one in took), sum(one.processor for one in took)
+        memory = max(one.memory for one in took)
         large = events == _LARGEST
         what = f"a case of {events:,} events: {', '.join(STEPS)}"
         rows.append(row(what, "s", rerail=[seconds], goal=_GOAL_SECONDS if large else None))
+        rows.append(row(f"{what}, CPU", "s", rerail=[processor]))
         rows.append(
             row(f"{what}, memory", "MB", rerail=[memory], goal=_GOAL_MEMORY if large else None)
         )
@@ -78,29 +81,38 @@ def _opened(tape: Path) -> Path:
     return case
 
 
-def _timed(step: str, case: Path) -> tuple[float, float]:
-    """Seconds, and megabytes at most."""
+@dataclass(frozen=True, slots=True)
+class _Took:
+    """Seconds on the wall, seconds of a processor, megabytes at most."""
+
+    seconds: float
+    processor: float
+    memory: float
+
+
+def _timed(step: str, case: Path) -> _Took:
     before = monotonic()
-    most = _rerail([step, str(case)])
-    return monotonic() - before, most
+    processor, memory = _rerail([step, str(case)])
+    return _Took(monotonic() - before, processor, memory)
 
 
-def _rerail(arguments: list[str]) -> float:
-    """Run a step of `rerail trace`; how much memory it took, in megabytes."""
+def _rerail(arguments: list[str]) -> tuple[float, float]:
+    """Run a step of `rerail trace`: its seconds of a processor, and its memory in megabytes."""
     command = [sys.executable, "-m", "bench.case", *arguments]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode not in (0, 1):
         raise OSError(f"{' '.join(arguments)}: {done.stderr.decode()}")
-    return float(done.stderr.splitlines()[-1])
+    processor, memory = map(float, done.stderr.splitlines()[-1].split())
+    return processor, memory
 
 
 def main(arguments: list[str]) -> int:
-    """Run a step in this process, and say at the end how much memory it took."""
+    """Run a step in this process, and say at the end what it took."""
     from rerail.cli.main import run
 
     status = run(["trace", *arguments])
     sys.stdout.flush()
-    os.write(2, f"{_most_memory():.0f}\n".encode())
+    os.write(2, f"{process_time():.2f} {_most_memory():.0f}\n".encode())
     return status
 
 

@@ -130,8 +130,8 @@ def constants(found: Sequence[Run]) -> tuple[int, int]:
     return hits[0], hits[-1]
 
 
-def localisation(title: str, found: Sequence[Run]) -> list[str]:
-    """How often a place to look at is near a label."""
+def localisation(title: str, found: Sequence[Run], made: str) -> list[str]:
+    """How often a place to look at is near a label; `made` is the set that these runs are of."""
 
     def first(findings: Iterable[Finding]) -> list[int]:
         return [place.order for place in candidates(findings)[:LOOKED_AT]]
@@ -147,6 +147,10 @@ def localisation(title: str, found: Sequence[Run]) -> list[str]:
     rows = [
         ("top three places, first two tiers alone", count(lambda run: first(run.blamed))),
         ("top three places, context behind them", count(lambda run: first(run.findings))),
+        (
+            f"the same without rules made on {made} alone",
+            count(lambda run: first(o for o in run.findings if MADE_ON.get(o.detector) != made)),
+        ),
         ("any finding at all", count(lambda run: [one.order for one in run.findings])),
         ("the best constant message, in hindsight", one),
         ("the best three constants, in hindsight", three),
@@ -193,14 +197,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the public data is")
     folder = parser.parse_args().folder
+    missing = [
+        name for name in (AIRLINE, RETAIL, LABELLED, LABELS) if not (folder / name).is_file()
+    ]
+    if missing:
+        parser.error(
+            f"{folder} does not hold {missing[0]}; docs/benchmarks.md says what is measured"
+        )
     labelled = runs(folder / LABELLED, labelled_by(folder / LABELS))
     airline = runs(folder / AIRLINE, first_other_write)
     retail = runs(folder / RETAIL, lambda document, story: frozenset())
     wrong = [run for run in airline if run.failed and run.labels]
-    lines = localisation("Retail, labelled failures (rules partly made on them)", labelled)
+    lines = localisation(
+        "Retail, labelled failures (rules partly made on them)", labelled, "retail"
+    )
     lines += localisation(
         "Airline, failed runs with a write that the reference has not (an oracle, not a label)",
         wrong,
+        "airline",
     )
     lines += separation("Airline (most rules were made on it)", airline, "airline")
     lines += separation("Retail (shown, not aimed at)", retail, "retail")

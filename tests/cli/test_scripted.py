@@ -188,3 +188,12 @@ def test_no_test_is_made_of_a_tape_without_a_command(
 ) -> None:
     refused = rerail("test", ended, "-o", tmp_path / "tests")
     assert (refused.status, "no command" in refused.err) == (2, True)
+
+
+def test_a_parent_that_has_grown_since_is_found(
+    parked: Path, tmp_path: Path, rerail: Rerail
+) -> None:
+    Script.fork(parked, 1, output=tmp_path / "fork.tape", tools=TOOLS).go_on()
+    assert "fork of parked.tape at s1" in rerail("show", tmp_path).out
+    Script.resume(parked, tools=TOOLS)
+    assert "fork of parked.tape at s1" in rerail("show", tmp_path).out

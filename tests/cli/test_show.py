@@ -98,9 +98,21 @@ def test_a_signal_is_named(make_tape: MakeTape, rerail: Rerail) -> None:
 
 
 def test_where_a_tape_came_from_is_said(make_tape: MakeTape, rerail: Rerail) -> None:
-    tape = make_tape(parent=records.Parent(tape_id="sha256:00", step=3, relation="fork"))
+    hint = records.Edit(step=3, kind="hint", text="Look again.")
+    parent = records.Parent(tape_id="sha256:00", step=3, relation="fork", edits=[hint], turns=5)
+    tape = make_tape(parent=parent)
+    tape.event(
+        records.ClockJumped, before=1_790_000_000_000_000_000, after=1_790_000_001_000_000_000
+    )
     tape.end()
-    assert fields(rerail("show", tape.path))["parent"] == "fork of sha256:00, step 3"
+    shown = fields(rerail("show", tape.path))
+    assert shown["parent"] == "fork of sha256:00, step 3"
+    assert shown["put in"] == "from s3 on, a hint: Look again."
+    assert shown["budget"] == "5 model calls from there on"
+    told = rerail("show", tape.path, "--json").json["parent"]
+    assert told["edits"] == [{"step": 3, "kind": "hint", "text": "Look again."}]
+    events = rerail("show", tape.path, "--events").out
+    assert "from 2026-09-21 14:13:20.000Z, as recorded, to 2026-09-21 14:13:21.000Z" in events
 
 
 def test_gaps_and_failures_come_before_the_exchanges(make_tape: MakeTape, rerail: Rerail) -> None:

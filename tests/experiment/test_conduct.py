@@ -184,6 +184,7 @@ def test_it_stops_and_goes_on(bench: Bench) -> None:
     assert receipt.complete
     assert recompute(bench.folder, bench.tasks) == (receipt, [])
     assert len(whole) == sum(run.tokens.calls for run in receipt.runs)
+    assert not any(run.tokens.unanswered for run in receipt.runs)
 
 
 def test_a_model_that_cannot_be_asked_stops_it_and_nothing_is_lost(bench: Bench) -> None:
@@ -216,6 +217,10 @@ def test_attempts_that_failed_for_a_while_are_on_the_tape(bench: Bench) -> None:
     receipt = bench.conduct(parallel=1)
     assert receipt.firsts.broken == 0
     assert bench.paused == [7.0, 4.0]
+    assert sum(run.tokens.unanswered for run in receipt.runs) == 2
+    assert "2 requests have no answer on their tapes" in (
+        (bench.folder / "receipt.md").read_text("utf-8")
+    )
 
 
 # What is computed again.

@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 import pytest
 
 from rerail.experiment.pages import html, markdown
-from rerail.experiment.receipt import Receipt, make_receipt
+from rerail.experiment.receipt import Receipt
+from rerail.experiment.reckoning import make_receipt
 
 from .made_up import key, plan, run
 from .test_receipt import receipt, three_failures

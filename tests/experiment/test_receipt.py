@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 
 from rerail.experiment.measured import Run, State, Tokens
-from rerail.experiment.receipt import Receipt, make_receipt, schema, to_json
+from rerail.experiment.receipt import Receipt, schema, to_json
+from rerail.experiment.reckoning import make_receipt
 
 from .made_up import key, plan, run, states
 
@@ -47,6 +48,15 @@ def test_tokens_of_runs_that_fixed_nothing_count_for_a_fix() -> None:
     assert arms["rewind+hint"].tokens_per_fix == 300
     assert arms["rewind"].tokens_per_fix == 600
     assert arms["start-over"].tokens_per_fix is None
+
+
+def test_each_task_is_counted_too() -> None:
+    by_task = receipt().arms[0].by_task
+    assert {task: (one.fixed, one.runs) for task, one in by_task.items()} == {
+        "sums/1": (1, 1),
+        "sums/2": (1, 1),
+        "sums/3": (0, 1),
+    }
 
 
 def test_arms_are_compared_pair_by_pair() -> None:

@@ -62,6 +62,23 @@ def test_a_path_that_an_agent_made_up_is_an_error_of_its_own(opened: list[Task])
     assert len(verdict.errors) == 1
 
 
+def test_what_is_said_of_a_file_does_not_depend_on_where_it_was_checked(
+    opened: list[Task],
+) -> None:
+    task = named(opened, "became_async")
+    clashing = {**task.files, "src": ""}
+    throwing = {**task.repair.repair_files}
+    for path, text in throwing.items():
+        if path == "src/tags.ts":
+            throwing[path] = f"{text}\nthrow new Error(import.meta.url);\n"
+    for files in (clashing, throwing):
+        first, second = task.judge(files), task.judge(files)
+        assert first == second
+        assert first.errors
+        assert not first.fixed
+        assert "rerail-" not in " ".join([*first.errors, *task.check(files)])
+
+
 def test_an_experiment_on_them_comes_to_a_receipt_that_can_be_computed_again(
     opened: list[Task], bench: Bench
 ) -> None:

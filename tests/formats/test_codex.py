@@ -53,6 +53,16 @@ def test_a_rollout_is_a_conversation(tmp_path: Path) -> None:
     assert (story.ended, story.ids) == ("turn_aborted", {"session": "c1", "folder": "/w"})
 
 
+def test_what_newer_and_older_builds_write(tmp_path: Path) -> None:
+    meta = {"type": "session_meta", "payload": {"id": "c2", "base_instructions": {"text": "Hm."}}}
+    told = {"type": "function_call_output", "call_id": "k"}
+    output = {"content": "no such file", "success": False}
+    answered = {"type": "response_item", "payload": {**told, "output": output}}
+    story = read(lines(tmp_path / "r.jsonl", meta, *RECORDS[2:4], answered))
+    assert story.said[0].message.text == "Hm."
+    assert story.said[-1].message.parts == (ToolCallResponse("k", "no such file", is_error=True),)
+
+
 def test_a_packed_rollout_is_read_too(tmp_path: Path) -> None:
     plain = lines(tmp_path / "r.jsonl", *RECORDS)
     packed = tmp_path / "r.jsonl.zst"

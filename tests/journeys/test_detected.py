@@ -3,13 +3,17 @@
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 import pytest
 
+from rerail.tape.records import RunStarted
+from rerail.testing.origin import Origin
+from rerail.testing.replies import serve, text
 from rerail.trace.detect.detectors import detectors
 from rerail.trace.detect.ranking import candidates
 from rerail.trace.finding import Finding
-from tests.journeys.detected.faults import FAULTS, Fault
+from tests.journeys.detected.faults import FAULTS, SHOWN, Fault
 from tests.journeys.detected.lab import findings, looked_at
 from tests.journeys.rail import Rail
 
@@ -45,6 +49,34 @@ def test_a_clean_run_is_left_alone(fault: Fault, rail: Rail) -> None:
     assert [one for one in found if one.tier != "context"] == []
 
 
+@pytest.mark.parametrize("shown", SHOWN, ids=name_of)
+def test_context_is_shown_and_nobody_is_blamed(shown: Fault, rail: Rail) -> None:
+    found = findings(rail, shown.made)
+    assert shown.detector in {finding.detector for finding in found}
+    assert KNOWN[shown.detector].category == shown.category
+    assert [one for one in found if one.tier != "context"] == []
+
+
+@pytest.mark.parametrize("shown", SHOWN, ids=name_of)
+def test_context_that_is_not_there_is_not_shown(shown: Fault, rail: Rail) -> None:
+    assert shown.detector not in {finding.detector for finding in findings(rail, shown.clean)}
+
+
+def test_what_went_past_the_recorder_blames_nobody(
+    rail: Rail, start_origin: Callable[..., Origin]
+) -> None:
+    origin = start_origin(serve(text("direct")))
+    direct = f"import httpx; httpx.Client(trust_env=False).get('{origin.url}/')"
+    options = ["--watch", "--no-workspace"]
+    recorded = rail.record(sys.executable, "-c", direct, options=options)
+    started = recorded.events()[0]
+    assert isinstance(started, RunStarted)
+    if started.capture["bypass"] != "TCP is noticed":
+        pytest.skip("this kernel cannot tell")
+    (finding,) = looked_at(recorded.tape)
+    assert (finding.detector, finding.missing) == ("not-recorded", True)
+
+
 def test_a_recorder_that_was_killed_leaves_a_tape_without_an_end(rail: Rail) -> None:
     waits = "import os, signal; print(os.getpid()); signal.pause()"
     command = (sys.executable, "-uc", waits)
@@ -57,6 +89,6 @@ def test_a_recorder_that_was_killed_leaves_a_tape_without_an_end(rail: Rail) -> 
     assert "run-lost" in {finding.detector for finding in found}
 
 
-def test_every_detector_that_blames_has_a_run_of_its_own() -> None:
-    blaming = {one.name for one in detectors() if one.tier != "context"}
-    assert blaming - {fault.detector for fault in FAULTS} == {"run-lost"}
+def test_every_detector_has_a_run_of_its_own() -> None:
+    tried = {fault.detector for fault in (*FAULTS, *SHOWN)}
+    assert {one.name for one in detectors()} - tried == {"run-lost", "not-recorded"}

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from rerail.tape.plane_records import BudgetChanged
 from rerail.tape.reader import Tape
-from rerail.tape.records import HttpRequestEdited
+from rerail.tape.records import ClockJumped, HttpRequestEdited
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from rerail.testing.model.conversation import Asked, Reply, ToolCall
@@ -120,7 +121,15 @@ def test_a_budget_of_turns_ends_the_run(rail: Rail, sdk: str) -> None:
     assert report["live"]["turns"] == 1
     assert not report["ended_well"]
     assert "the 1 turn is used up that this rewound run was given" in ran.said
-    assert (rail.folder / "run.s2.tape").exists()
+    with Tape.open(rail.folder / "run.s2.tape") as fork:
+        events = list(fork.events())
+        parent = fork.run.parent
+    assert parent is not None
+    assert parent.turns == 1
+    budget = [event for event in events if isinstance(event, BudgetChanged)]
+    assert [(one.used, one.limit, one.spent) for one in budget] == [(1, 1, False), (1, 1, True)]
+    (jumped,) = (event for event in events if isinstance(event, ClockJumped))
+    assert jumped.before < jumped.after <= jumped.wall
 
 
 @pytest.mark.usefixtures("model")
@@ -239,6 +248,19 @@ def test_a_session_on_a_websocket_goes_on_live_with_its_whole_history(
     for fork in ("run.s3.tape", "run.s3.s4.tape"):
         assert rail.replay(rail.folder / fork).report["verdict"]["green"]
     assert rail.reached == 0
+
+
+def test_a_history_that_no_provider_has_any_more_is_put_in(
+    rail: Rail, next_model: Callable[[], SimulatedModel]
+) -> None:
+    next_model()
+    recorded = rail.record(*rail.python("mender.py", "continued"))
+    live = next_model()
+    ran, _ = rewind(rail, str(recorded.tape), "--to", "3", "--hint", HINT)
+    assert ran.status == 0, ran.said
+    _check_the_first_is_whole_and_hinted(live.asked, HINT)
+    texts = [message.text for message in live.asked[0].messages if message.role == "tool"]
+    assert texts == [f"wrote {text}" for text in WRONG[:2]]
 
 
 def _check_the_first_is_whole_and_hinted(live: list[Asked], hint: str) -> None:

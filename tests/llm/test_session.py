@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rerail.llm.session import HistoryMissing, Said, whole_request
+from rerail.llm.session import HistoryMissing, Said, as_said, is_stored, whole_request
 
 TASK = {"type": "message", "role": "user", "content": "Go."}
 CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
@@ -74,6 +74,24 @@ def test_thoughts_come_back_only_encrypted() -> None:
     before = [("agent", asks([TASK])), *answers("r1", bare, sealed, DONE)]
     whole = json.loads(whole_request(asks([TASK], "r1"), before))  # type: ignore[arg-type]
     assert whole["input"] == [TASK, sealed, DONE, TASK]
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_over_http_it_is_put_together_from_bodies(streamed: bool) -> None:
+    reply = {"object": "response", "id": "r1", "output": [CALL]}
+    kind, body = "application/json", json.dumps(reply).encode()
+    if streamed:
+        kind = "text/event-stream; charset=utf-8"
+        body = b"".join(b"event: x\ndata: %b\n\n" % said for _, said in answers("r1", CALL))
+    asked = json.dumps({"model": "m", "input": [TASK]}).encode()
+    before: list[Said] = [("agent", asked), *as_said(body, kind)]
+    assert json.loads(whole_request(asks([TOLD], "r1"), before))["input"] == [TASK, CALL, TOLD]
+
+
+def test_what_a_provider_was_told_not_to_keep() -> None:
+    assert is_stored(asks([TASK]))
+    assert is_stored(b"no json")
+    assert not is_stored(asks([TASK], store=False))
 
 
 def test_messages_that_are_no_objects_are_passed_over() -> None:

@@ -1,6 +1,7 @@
 """What a rewind decides, request by request."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,6 +79,32 @@ def test_where_the_history_was_cut_the_hint_stands_first_and_goes_on_from_there(
     assert sent(onward, asked("in short", "d")) == [HINT, "in short", "d"]
     assert onward.edits.hint_place is not None
     assert onward.edits.hint_place.moved
+
+
+def test_a_history_that_is_kept_nowhere_is_put_in_before_the_hint() -> None:
+    call = replace(CALL, api="openai.responses")
+    told = {"type": "function_call_output", "call_id": "c1", "output": "seen"}
+    body = json.dumps({"model": "m", "input": [told], "previous_response_id": "r1"}).encode()
+    raw = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    task, asks = {"role": "user", "content": "Go."}, {"type": "function_call", "call_id": "c1"}
+    reply = {"object": "response", "id": "r1", "output": [asks]}
+    said = [("agent", json.dumps({"input": [task]})), ("origin", json.dumps(reply))]
+    onward = hinting()
+    onward.taken.add(1)
+    edited = onward.edit(call, raw)
+    assert edited is not None
+    assert [item.get("role") for item in json.loads(edited.body)["input"]] == [None, "user"]
+    late = hinting()
+    late.taken.add(1)
+    late.expired = True
+    late.history = lambda: [(side, text.encode()) for side, text in said]  # type: ignore[misc]
+    edited = late.edit(call, raw)
+    assert edited is not None
+    assert json.loads(edited.body)["input"][:3] == [task, asks, told]
+    assert edited.why == "its history was put in, a hint was put in"
+    late.history = tuple
+    with pytest.raises(CannotGoOn, match="`r1` that it continues is not on the tape"):
+        late.edit(call, raw)
 
 
 def test_without_a_hint_nothing_is_changed() -> None:

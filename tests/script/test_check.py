@@ -75,3 +75,9 @@ def test_a_dry_run_does_not_sleep() -> None:
 
 def test_a_script_without_a_fault_is_not_run_by_its_type_check_for_long() -> None:
     assert checked("tool('a')\nwhile True:\n    pass").stopped
+
+
+def test_it_may_wait_at_its_top() -> None:
+    code = "import asyncio\nasync def f():\n    return tool('a')\nawait asyncio.gather(f(), f())"
+    found = checked(code, {"a": [1, 2]})
+    assert (found.findings, found.output) == ([], [1, 2])

@@ -9,7 +9,8 @@ import pytest
 
 from rerail.errors import TapeExists, UsageProblem
 from rerail.script import Call, Limits, Script, repeatable
-from rerail.script.engine import ScriptCrashed
+from rerail.script.engine import PRINTED_AT_MOST, ScriptCrashed
+from rerail.script.limits import LARGEST
 from rerail.script.recorded import read_script
 from rerail.script.run import MayHaveRun, ScriptFailed, WrongToken
 from rerail.script.values import NotJson
@@ -221,6 +222,17 @@ def test_what_it_prints_is_kept(tmp_path: Path) -> None:
         assert [tape.blob(event.text.digest) for event in printed] == [b"one\ntwo\n"]
 
 
+def test_of_what_it_prints_without_end_a_beginning_is_kept(tmp_path: Path) -> None:
+    code = "for _ in range(40):\n    print('x' * 100_000)\ntool('a')\nprint('at last')"
+    run = Script.start(code, tape=tmp_path / "run.tape", tools={"a": lambda call: None})
+    with Tape.open(run.tape) as tape:
+        printed = [event for event in tape.events() if isinstance(event, ScriptPrinted)]
+        first, last = (tape.blob(event.text.digest) for event in printed)
+    assert len(first) < PRINTED_AT_MOST + 100
+    assert first.endswith(b"(more was printed, and is not kept)\n")
+    assert last == b"at last\n"
+
+
 def test_an_existing_tape_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "run.tape"
     Script.start("1", tape=path)
@@ -352,3 +364,12 @@ def test_only_what_may_not_be_repeated_is_synced_before_it_is_called(
     code = "tool('read')\ntool('pay')\ntool('read')\ntool('pay')\ntool('ask')"
     with Script.start(code, tape=tmp_path / "run.tape", tools=tools):
         assert syncs == ["read", "sync", "pay", "read", "sync", "pay", "sync"]
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_a_limit_has_a_limit(name: str) -> None:
+    for value in (0, -1, LARGEST[name] + 1):
+        with pytest.raises(UsageProblem, match=name):
+            Limits(**{name: value})
+    assert Limits.recorded({name: 1 << 62}).as_recorded()[name] == LARGEST[name]
+    assert Limits.recorded({name: -5}).as_recorded()[name] == 1

@@ -13,7 +13,7 @@ from rerail.testing.plane_tapes import PlaneTape
 from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.gathered import Gathered
 from rerail.trace.investigation import diagnosed, look
-from rerail.trace.links import Link
+from rerail.trace.link import Link
 from rerail.trace.record import CaseSource
 from rerail.trace.safety import Safety, safety
 from rerail.trace.tape_source import TapeSource

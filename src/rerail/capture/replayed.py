@@ -14,8 +14,9 @@ from rerail.errors import RerailError
 from rerail.launch.child import Ending
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.said import Started
+from rerail.tape.plane_records import BudgetChanged
 from rerail.tape.reader import Tape
-from rerail.tape.records import Edit, Parent
+from rerail.tape.records import ClockJumped, Edit, Parent
 from rerail.workspace.seen import Seen
 
 
@@ -92,6 +93,20 @@ class ReplayRecording:
         self._keeping.command_started(argv, cwd, pid)
         if self._keeping.recorder.workspace is not None:
             self._keeping.recorder.workspace.start(self._at)
+
+    def clock_jumped(self, before: int, after: int) -> None:
+        """Processes are told the real time from now on (ns since 1970)."""
+        self._keeping.recorder.emit(
+            lambda at, wall: ClockJumped(at=at, wall=wall, before=before, after=after)
+        )
+
+    def budget_used(self, used: int, limit: int, spent: bool) -> None:
+        """So many model calls of the fork's budget are used; `spent`: another was refused."""
+        self._keeping.recorder.emit(
+            lambda at, wall: BudgetChanged(
+                at=at, wall=wall, budget="turns", limit=limit, used=used, spent=spent
+            )
+        )
 
     def probe_wrote(self, process_id: int, lines: bytes) -> None:
         """What the probe in a process was asked for."""

@@ -14,13 +14,14 @@ import msgspec
 
 from rerail.cli.plane_facts import plane_words
 from rerail.cli.script_facts import script_words
-from rerail.cli.texts import quantity, size_text
+from rerail.cli.texts import quantity, size_text, utc
 from rerail.compare.canon import Request
 from rerail.tape.chunks import CHUNKS_MAX, Chunk, decode_chunks
 from rerail.tape.records import (
     Body,
     BodyEnd,
     CaptureMissing,
+    ClockJumped,
     ConnectionFailed,
     Event,
     HttpFailed,
@@ -122,6 +123,8 @@ def words(event: Event) -> str:
             return f"p{event.process_id} {ending_text(event.status, event.signal)}"
         case ProbeLog():
             return f"p{event.process_id} was handed times or entropy, {size_text(event.size)}"
+        case ClockJumped():
+            return f"from {utc(event.before)}, as recorded, to {utc(event.after)}"
         case ConnectionFailed():
             return failure_text(event)
         case TunnelOpened():

@@ -21,7 +21,8 @@ from rerail.experiment.measure import judged_files, measure, verdict_of
 from rerail.experiment.measured import Run
 from rerail.experiment.model import Asker
 from rerail.experiment.plan import Plan, make_plan
-from rerail.experiment.receipt import Receipt, make_receipt, to_json
+from rerail.experiment.receipt import Receipt, to_json
+from rerail.experiment.reckoning import make_receipt
 from rerail.experiment.schedule import Schedule, Watcher
 from rerail.experiment.task import Task, digest
 from rerail.script.recorded import read_script

@@ -58,7 +58,8 @@ def judged_files(script: Recorded) -> dict[str, str] | None:
 def _run(tape: Tape, script: Recorded) -> Run:
     fact = _facts(tape)
     verdict = verdict_of(script)
-    said = _completions(tape)
+    answers = _completions(tape)
+    said = [answer for answer in answers if answer is not None]
     parent = tape.run.parent
     last = tape.event(tape.last_seq)
     return Run(
@@ -67,7 +68,7 @@ def _run(tape: Tape, script: Recorded) -> Run:
         tape_id=tape.id,
         outcome=_outcome(verdict),
         models=sorted({one.model for one in said if one.model}),
-        tokens=_tokens(said),
+        tokens=_tokens(said, unanswered=len(answers) - len(said)),
         turns=sum(_answered_with(pause, "content") for pause in script.pauses),
         checked=any(pause.tool == CHECK for pause in script.pauses),
         errors=verdict.errors if verdict else [],
@@ -109,30 +110,30 @@ def _why(script: Recorded) -> str:
     return error.strip().rpartition("\n")[2]
 
 
-def _completions(tape: Tape) -> list[Completion]:
-    """All that a model answered, each attempt of its own."""
+def _completions(tape: Tape) -> list[Completion | None]:
+    """What a model answered to each request, attempts that failed too; None where nothing."""
 
     def damaged(error: RerailError) -> None:
         raise error
 
-    found = []
+    found: list[Completion | None] = []
     for exchange in exchanges(tape):
         call = call_of(exchange)
-        bodies = read_bodies(tape, exchange, damaged=damaged) if call else None
-        if call is None or bodies is None or bodies.reply is None:
+        if call is None:
             continue
-        said = completion_of(call.api, bodies.reply, bodies.reply_type)
-        if said is not None and said.message is not None:
-            found.append(said)
+        bodies = read_bodies(tape, exchange, damaged=damaged)
+        said = completion_of(call.api, bodies.reply, bodies.reply_type) if bodies.reply else None
+        found.append(said if said is not None and said.message is not None else None)
     return found
 
 
-def _tokens(said: list[Completion]) -> Tokens:
+def _tokens(said: list[Completion], *, unanswered: int) -> Tokens:
     return Tokens(
         input=sum(one.usage.input_tokens or 0 for one in said),
         output=sum(one.usage.output_tokens or 0 for one in said),
         calls=len(said),
         uncounted=sum(one.usage.input_tokens is None for one in said),
+        unanswered=unanswered,
     )
 
 

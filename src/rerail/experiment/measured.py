@@ -11,12 +11,17 @@ Outcome = Literal["fixed", "failed", "cheated", "broken"]
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """As the model's service counted them. `uncounted` are answered calls of which it did not."""
+    """As the model's service counted them.
+
+    `calls` are the answered ones, `uncounted` those of them whose service did not say. `unanswered`
+    requests were refused or cut off, or there was nobody left to hear: some may have cost tokens.
+    """
 
     input: int = 0
     output: int = 0
     calls: int = 0
     uncounted: int = 0
+    unanswered: int = 0
 
     @property
     def total(self) -> int:

@@ -16,11 +16,12 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 78rem;
   font-weight: 600; background: #1d6b3a; color: #fff; }
 .model.simulated { background: #8a5a00; }
 h1 { font-size: 1.6rem; margin: 1rem 0 .5rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; margin: .5rem 0 1rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0;
   border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }
-th { font-weight: 600; white-space: nowrap; } td { max-width: 32rem; overflow-wrap: anywhere; }
+th, td:first-child { white-space: nowrap; } th { font-weight: 600; }
+td { max-width: 32rem; overflow-wrap: anywhere; }
 .fixed { color: #1d8a4a; font-weight: 600; } .cheated, .broken { color: #b8442e; font-weight: 600; }
 """
 _MARKED: Final = frozenset(("fixed", "cheated", "broken"))

@@ -50,6 +50,8 @@ def tell(receipt: Receipt) -> Iterator[Part]:
             for arm in receipt.arms
         ],
     )
+    yield Heading("By task")
+    yield Table(("task", *receipt.plan.contract.arms), list(_task_rows(receipt)))
     yield Heading("Arm against arm")
     yield Table(_COMPARED, [_comparison_row(one) for one in receipt.comparisons])
     yield Paragraph(
@@ -110,12 +112,19 @@ def _first_runs(receipt: Receipt) -> Iterator[Part]:
     yield Paragraph(
         f"{firsts.runs} first runs: {firsts.fixed} fixed, {firsts.failed} failed, "
         f"{firsts.cheated} cheated, {firsts.broken} broken by the model's service; "
-        f"{firsts.kept} failures kept, {firsts.beyond} runs beyond the last of them. "
+        f"{firsts.kept} failures kept; beyond the last of them, run and not counted: "
+        f"{firsts.beyond}. "
         f"Tokens: {_count(firsts.tokens.input)} in, {_count(firsts.tokens.output)} out."
     )
     uncounted = sum(run.tokens.uncounted for run in receipt.runs)
     if uncounted:
         yield Paragraph(f"Of {uncounted} answers their service did not say the tokens.")
+    unanswered = sum(run.tokens.unanswered for run in receipt.runs)
+    if unanswered:
+        yield Paragraph(
+            f"{unanswered} requests have no answer on their tapes (refused, cut off, or asked when "
+            "the experiment was killed): what they cost is not known."
+        )
     if receipt.aside:
         yield Paragraph(
             "Begun, not to be gone on with, and begun anew: " + ", ".join(receipt.aside) + "."
@@ -177,6 +186,12 @@ def _arm_row(arm: ArmResult) -> Sequence[str]:
         _number(arm.tokens_per_run),
         _number(arm.tokens_per_fix),
     )
+
+
+def _task_rows(receipt: Receipt) -> Iterator[Sequence[str]]:
+    for task in receipt.plan.tasks:
+        ends = [arm.by_task.get(task.name) for arm in receipt.arms]
+        yield task.name, *(f"{end.fixed} of {end.runs}" if end else "–" for end in ends)
 
 
 def _comparison_row(one: Comparison) -> Sequence[str]:

@@ -1,5 +1,6 @@
 """The TypeScript repairs as tasks: checked by a kept compiler, judged by a cold one."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +17,10 @@ RULE: Final = (
     "test and a hidden run-time test pass; no file and no export is gone; no way around the "
     "checker beyond what the reference repair needs"
 )
+
+
+_MADE_UP: Final = re.compile(r"(?:file://)?/[^\s'\"]*?/rerail-\w+-\w+/?")
+"""A folder that was made for one check: the next has another, and means the same."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class TypeScript:
         try:
             return [str(error) for error in self.tools.typescript.check(files).errors]
         except UsageProblem as error:  # a path that the agent made up
-            return [error.what]
+            return [_placeless(error.what)]
         except ToolFailed as error:
             raise CheckBroke(error.what) from error
 
@@ -71,7 +76,7 @@ class TypeScript:
         try:
             verdict = judging.judge(self.repair, files, tools=self.tools)
         except UsageProblem as error:
-            return Verdict(False, False, [error.what], [], self.checker)
+            return Verdict(False, False, [_placeless(error.what)], [], self.checker)
         except ToolFailed as error:
             raise CheckBroke(error.what) from error
         return Verdict(
@@ -84,11 +89,15 @@ class TypeScript:
         )
 
 
+def _placeless(text: str) -> str:
+    return _MADE_UP.sub("", text)
+
+
 def _errors(verdict: judging.Verdict) -> list[str]:
     """What is wrong, the first thing first: errors, then the hidden tests."""
     if verdict.errors:
         return [str(error) for error in verdict.errors]
     hidden = [f"hidden type test: {error}" for error in verdict.type_errors or ()]
     if verdict.run is not None and not verdict.run.passed:
-        hidden.append(f"hidden run-time test: {verdict.run.why}")
+        hidden.append(f"hidden run-time test: {_placeless(verdict.run.why)}")
     return hidden

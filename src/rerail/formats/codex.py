@@ -40,7 +40,9 @@ def read(file: Foreign) -> list[Story]:
         match record.get("type"):
             case "session_meta":
                 ids = {"session": text_of(payload, "id"), "folder": text_of(payload, "cwd")}
-                instructions = text_of(payload, "instructions")
+                instructions = text_of(payload, "instructions") or text_of(
+                    object_of(payload, "base_instructions"), "text"
+                )
                 if instructions:
                     teller.say(Message("system", (Text(instructions),)), line=line, at=at)
             case "turn_context":
@@ -58,6 +60,9 @@ def read(file: Foreign) -> list[Story]:
 
 
 def _say(teller: Teller, item: Any, line: int, at: int | None, model: str) -> None:
+    output = item.get("output")
+    if isinstance(output, dict):
+        item = {**item, "output": json.dumps({"output": text_of(output, "content"), **output})}
     for message in prompt({"input": [item]}).messages:
         parts = tuple(_checked(part) for part in message.parts)
         own = message.role == "assistant"
@@ -76,4 +81,5 @@ def _checked(part: Any) -> Any:
     if not isinstance(document, dict) or not isinstance(document.get("output"), str):
         return part
     code = object_of(document, "metadata").get("exit_code")
-    return ToolCallResponse(part.call_id, document["output"], is_error=bool(code))
+    failed = bool(code) or document.get("success") is False
+    return ToolCallResponse(part.call_id, document["output"], is_error=failed)

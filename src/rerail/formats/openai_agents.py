@@ -71,7 +71,7 @@ def _span(line: int, entry: dict[str, Any]) -> Span:
     end = wall_of(entry.get("ended_at")) or start
     error = text_of(object_of(entry, "error"), "message")
     match data.get("type"):
-        case "function" | "mcp_tools":
+        case "function":
             call_id = text_of(entry, "id")
             told = data.get("output")
             words = error or (told if isinstance(told, str) else json.dumps(told))

@@ -1,7 +1,7 @@
-"""The history that a provider keeps for a session, put together again from its messages. Pure.
+"""The history that a provider keeps for an agent, put together again from what was said. Pure.
 
-On a WebSocket of OpenAI's responses an agent sends only what is new, and names the response that it
-continues. Another connection knows nothing of that response: there the request has to be whole.
+With OpenAI's responses an agent may send only what is new, and name the response that it continues.
+Where nobody knows that response any more, or not on this connection, the request has to be whole.
 
 Source: the API reference of `/v1/responses`, its streaming events, and its WebSocket mode.
 """
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from rerail.llm.hint import encoded
 from rerail.tape.records import Side
+from rerail.wire.sse import events
 
 Item = dict[str, Any]
 Said = tuple[Side, bytes]
@@ -36,7 +37,8 @@ class _Response:
 def whole_request(message: bytes, before: Iterable[Said]) -> bytes:
     """A message of the agent with all of its history in it; as it is where it continues nothing.
 
-    `before` are the messages of its session up to it. Raises HistoryMissing.
+    `before` are the messages of its session up to it; over HTTP the bodies of requests and replies
+    (`as_said` makes such of a stream). Raises HistoryMissing.
     """
     document = _document(message)
     continued = _continued(document)
@@ -62,15 +64,34 @@ def _responses(before: Iterable[Said]) -> dict[str, _Response]:
     for sender, message in before:
         document = _document(message)
         kind = document.get("type")
-        if sender == "agent" and kind == "response.create":
+        if sender == "agent" and (kind == "response.create" or "input" in document):
             asked, items = document, []
         elif kind == "response.output_item.done" and isinstance(document.get("item"), dict):
             items.append(document["item"])
-        elif kind in _FINAL and isinstance(document.get("response"), dict):
-            response = document["response"]
+        elif (response := _final(document)) is not None:
             said = [item for item in items or response.get("output") or () if _may_return(item)]
             known[str(response.get("id"))] = _Response(_input(asked), said, _continued(asked))
     return known
+
+
+def is_stored(request: bytes) -> bool:
+    """Whether the provider was to keep what comes of a request; so it does unless told not to."""
+    return _document(request).get("store") is not False
+
+
+def as_said(reply: bytes, content_type: str) -> list[Said]:
+    """A reply over HTTP as the messages that it would be on a WebSocket."""
+    if content_type.partition(";")[0].strip().lower() == "text/event-stream":
+        return [("origin", event.data.encode()) for event in events(reply)]
+    return [("origin", reply)]
+
+
+def _final(document: Item) -> Item | None:
+    """The response that is over with a message, or with the whole reply."""
+    inner = document.get("response")
+    if document.get("type") in _FINAL and isinstance(inner, dict):
+        return inner
+    return document if document.get("object") == "response" else None
 
 
 def _may_return(item: Any) -> bool:

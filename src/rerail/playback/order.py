@@ -6,7 +6,8 @@ had made, and by who asked first. Given what happens; knows no socket.
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from typing import Final, Literal, NamedTuple
 
 from rerail.playback.ledger import Ledger
@@ -27,6 +28,9 @@ SIDE_BY_SIDE: Final = (
 What = Literal["request", "head", "end"]
 
 
+_ANSWERS: Final[tuple[What, ...]] = ("head", "end")
+
+
 class Moment(NamedTuple):
     """Something that happened to a recorded exchange, and when (ns since the run began)."""
 
@@ -36,19 +40,19 @@ class Moment(NamedTuple):
 
 
 class Order:
-    """The order of one replay's replies; exchanges that nothing was beside are not in it."""
+    """The order of one replay's replies; calls that nothing was beside are not in it."""
 
     def __init__(self, script: Script, ledger: Ledger) -> None:
-        self._before = _before(script.exchanges.values())
+        self._beside = _beside(script.exchanges.values())
         self._ledger = ledger
-        self._at = {one[1:]: one.at for moments in self._before.values() for one in moments}
+        self._at = {one[1:]: one.at for moments in self._beside.values() for one in moments}
         self._happened: set[tuple[int, What]] = set()
         self._waiting: dict[int, tuple[int, Callable[[], None]]] = {}
         self._over = False
 
     def happened(self, exchange: int, *what: What) -> None:
         """This has come about in the replay, or will not any more."""
-        if exchange not in self._before:
+        if exchange not in self._beside:
             return
         self._happened.update((exchange, one) for one in what)
         came = max(self._at.get((exchange, one), 0) for one in what)
@@ -59,7 +63,7 @@ class Order:
 
     def holds(self, exchange: int, at: int, then: Callable[[], None]) -> bool:
         """Whether something that came before `at` is still to come; `then` asks again."""
-        if exchange not in self._before or self._over or not self._missing(exchange, at):
+        if exchange not in self._beside or self._over or not self._missing(exchange, at):
             return False
         if exchange not in self._waiting:
             loop = asyncio.get_running_loop()
@@ -69,7 +73,7 @@ class Order:
 
     def missed(self, exchange: int) -> None:
         """A request that is most like this one is not on the tape."""
-        if exchange in self._before:
+        if exchange in self._beside:
             self._ledger.notes[SIDE_BY_SIDE] += 1
 
     def went_live(self) -> None:
@@ -79,10 +83,11 @@ class Order:
             self._let_go(waiting)
 
     def _missing(self, exchange: int, at: int) -> list[Moment]:
-        moments = self._before[exchange]
-        while moments and moments[0].at < at and moments[0][1:] in self._happened:
+        moments = self._beside[exchange]
+        while moments and moments[0][1:] in self._happened:
             moments.popleft()
-        return [one for one in moments if one.at < at and one[1:] not in self._happened]
+        before = takewhile(lambda one: one.at < at, moments)
+        return [one for one in before if one.exchange != exchange and one[1:] not in self._happened]
 
     def _let_go(self, exchange: int) -> None:
         waiting = self._waiting.pop(exchange, None)
@@ -96,11 +101,13 @@ class Order:
         text = "replies were given in another order than the recorded one: something did not come"
         self._ledger.notes[text] += 1
         self._happened.update(one[1:] for one in missing)
+        never = [one.exchange for one in missing if one.what == "request"]
+        self._happened.update((other, what) for other in never for what in _ANSWERS)
         self._let_go(exchange)
 
 
-def _before(items: Iterable[RecordedExchange]) -> dict[int, deque[Moment]]:
-    """For each model call that others of its process were beside: what happened to those."""
+def _beside(items: Iterable[RecordedExchange]) -> dict[int, deque[Moment]]:
+    """For each model call that others of its process were beside: what happened to them all."""
     by_process: defaultdict[int, list[list[Moment]]] = defaultdict(list)
     for item in items:
         asked = item.exchange.request
@@ -108,11 +115,25 @@ def _before(items: Iterable[RecordedExchange]) -> dict[int, deque[Moment]]:
             by_process[asked.process_id].append(_moments(item))
     found: dict[int, deque[Moment]] = {}
     for calls in by_process.values():
-        for call in calls:
-            beside = [other for other in calls if other is not call and _overlap(call, other)]
-            if beside:
-                found[call[0].exchange] = deque(sorted(one for other in beside for one in other))
+        for group in _groups(sorted(calls)):
+            moments = deque(sorted(one for call in group for one in call))
+            found |= {call[0].exchange: moments for call in group}
     return found
+
+
+def _groups(calls: Iterable[list[Moment]]) -> Iterator[list[list[Moment]]]:
+    """Calls in the order of their requests, in groups of which each began before others ended."""
+    group: list[list[Moment]] = []
+    ended = 0
+    for call in calls:
+        if group and call[0].at >= ended:
+            if len(group) > 1:
+                yield group
+            group = []
+        group.append(call)
+        ended = max(ended, call[-1].at)
+    if len(group) > 1:
+        yield group
 
 
 def _moments(item: RecordedExchange) -> list[Moment]:
@@ -124,7 +145,3 @@ def _moments(item: RecordedExchange) -> list[Moment]:
         for what, event in events
         if event is not None
     ]
-
-
-def _overlap(one: list[Moment], other: list[Moment]) -> bool:
-    return one[0].at < other[-1].at and other[0].at < one[-1].at

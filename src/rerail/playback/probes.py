@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Self
 
-from rerail.clock import monotonic_ns
+from rerail.clock import monotonic_ns, wall_ns
 from rerail.compare.canon import Request
 from rerail.errors import NotOnTape, TapeAltered
 from rerail.launch.run_folder import REAL_CLOCK, ProbeSettings, RunFolder
@@ -28,6 +28,7 @@ class Playhead:
     def __init__(self, script: Script, folder: RunFolder) -> None:
         self.folder = folder
         self.moved: Callable[[], None] = lambda: None
+        self.jumped: Callable[[int, int], None] = lambda before, after: None
         self._ends = script.reply_ends()
         self._calls = script.model_requests()
         self._turns: dict[str, list[int]] = {}
@@ -107,8 +108,16 @@ class Playhead:
 
     def went_live(self) -> None:
         """What follows never was on the tape, and signatures made now must be valid now."""
-        self.folder.page.flags |= REAL_CLOCK
+        page = self.folder.page
+        if page.flags & REAL_CLOCK:
+            return
+        told = page.wall_base + monotonic_ns() - page.mono_base
+        if page.wall_limit:
+            told = min(told, page.wall_limit)
+        page.flags |= REAL_CLOCK
         self.folder.publish()
+        if self.folder.settings.clock and page.wall_base:
+            self.jumped(told, wall_ns())
 
     def missed(self, keep: Callable[[int, bytes], None] | None) -> Iterator[str]:
         """What probes say they could not do; `keep` is given all that they wrote."""

@@ -109,6 +109,9 @@ class Record(Protocol):
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""
 
+    def clock_jumped(self, before: int, after: int) -> None:
+        """Processes are told the real time from now on (ns since 1970)."""
+
     def probe_wrote(self, process_id: int, lines: bytes) -> None:
         """What the probe in a process was asked for."""
 
@@ -187,6 +190,8 @@ class _Replaying:
             path=place.run_folder,
             private=place.sandbox.view.private if place.sandbox else (),
         )
+        if self._playhead is not None and self._record is not None:
+            self._playhead.jumped = self._record.clock_jumped
         self._stage = Stage(
             self._player,
             settings.pace,

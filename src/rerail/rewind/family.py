@@ -1,12 +1,18 @@
 """Which tapes of a folder came from which: forks and replays under the tape that they name."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from rerail.errors import RerailError
 from rerail.tape.reader import State, Tape
 from rerail.tape.records import RunEnded, RunStarted
+from rerail.tape.script_records import ScriptForked
+
+_FORKED_BEFORE: Final = 16
+"""A fork of a script says so among its first events, or is none."""
 
 
 @dataclass(slots=True)
@@ -59,6 +65,26 @@ def read_members(paths: Sequence[Path]) -> Family:
     return family
 
 
+def _grown(member: Member, family: Family) -> Member | None:
+    """The parent of a script's fork that has grown since: its id was the root over fewer events."""
+    forked = _forked(member)
+    assert member.run.parent is not None
+    for other in family.members:
+        if forked is not None and other.run.run_id == forked.run_id:
+            with suppress(RerailError), Tape.open(other.path) as tape:
+                if tape.id_of_first(forked.events) == member.run.parent.tape_id:
+                    return other
+    return None
+
+
+def _forked(member: Member) -> ScriptForked | None:
+    with suppress(RerailError), Tape.open(member.path) as tape:
+        for event in tape.events(stop=_FORKED_BEFORE):
+            if isinstance(event, ScriptForked):
+                return event
+    return None
+
+
 def _find_parents(family: Family, wanted: set[str]) -> None:
     by_id: dict[str, Member] = {}
     for member in family.members if wanted else ():
@@ -70,7 +96,8 @@ def _find_parents(family: Family, wanted: set[str]) -> None:
             continue
         by_id.setdefault(member.tape_id, member)
     for member in family.members:
-        parent = by_id.get(member.run.parent.tape_id) if member.run.parent else None
+        named = member.run.parent
+        parent = (by_id.get(named.tape_id) or _grown(member, family)) if named else None
         if parent is not None and parent is not member:
             member.parent = parent
             parent.children.append(member)

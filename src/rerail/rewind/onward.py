@@ -6,14 +6,14 @@ must not write to the world a second time.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from rerail.compare.canon import Request
 from rerail.errors import UsageProblem
 from rerail.llm.calls import ModelCall
-from rerail.llm.session import HistoryMissing, whole_request
+from rerail.llm.session import HistoryMissing, Said, is_stored, whole_request
 from rerail.playback.onward import CannotGoOn, Edited
 from rerail.playback.scratch import Copy
 from rerail.rewind.edits import Edits, NotEditable
@@ -21,6 +21,7 @@ from rerail.rewind.files import PutInPlace
 from rerail.rewind.request import NotReadable, with_body
 from rerail.tape.records import Side
 
+_WHOLE: Final = "its history was put in"
 _PATTERN: Final = re.compile(r"([A-Z*]+) ([^/\s]+)(/\S*)?")
 
 
@@ -59,6 +60,8 @@ class Onward:
 
     `step` is the first model call that is asked anew. `turns` bounds the model calls from there on;
     None does not. `taken` counts them. `files` are those to be put in place there.
+    `expired`: no provider still has what it kept then; `history` gives what was said over HTTP.
+    `used` is told of the budget: so many, of how many, and whether another was refused.
     """
 
     step: int
@@ -67,6 +70,9 @@ class Onward:
     allowed: tuple[Allowed, ...] = ()
     files: PutInPlace | None = None
     has_arrived: bool = False
+    expired: bool = False
+    history: Callable[[], Iterable[Said]] = tuple
+    used: Callable[[int, int, bool], None] = lambda used, limit, spent: None
     taken: set[int] = field(default_factory=set)
 
     @property
@@ -85,13 +91,18 @@ class Onward:
     def take_turn(self, turn: int, call: ModelCall, request: Request) -> None:
         if request.method == "GET" and not request.body:
             raise CannotGoOn("this WebSocket is not on the tape", code="websocket")
-        if turn not in self.taken and self.turns is not None and len(self.taken) >= self.turns:
+        if turn in self.taken:
+            return
+        if self.turns is not None and len(self.taken) >= self.turns:
+            self.used(len(self.taken), self.turns, True)
             count = "turn is" if self.turns == 1 else "turns are"
             raise CannotGoOn(
                 f"the {self.turns} {count} used up that this rewound run was given",
                 code="turns_used_up",
             )
         self.taken.add(turn)
+        if self.turns is not None:
+            self.used(len(self.taken), self.turns, False)
 
     def edit_message(
         self, call: ModelCall, message: bytes, before: Iterable[tuple[Side, bytes]]
@@ -102,8 +113,8 @@ class Onward:
             raise CannotGoOn(str(error), code="history_not_on_tape") from error
         edited = self.edit_further(call, whole)
         if edited is not None:
-            return Edited(edited.raw, edited.body, f"whole, since it goes on live; {edited.why}")
-        return Edited(whole, whole, "whole, since it goes on live") if whole != message else None
+            return Edited(edited.raw, edited.body, f"{_WHOLE}, {edited.why}")
+        return Edited(whole, whole, _WHOLE) if whole != message else None
 
     def edit_further(self, call: ModelCall, message: bytes) -> Edited | None:
         try:
@@ -116,17 +127,35 @@ class Onward:
         return self.begun and any(allowed.covers(request) for allowed in self.allowed)
 
     def edit(self, call: ModelCall, raw: bytes) -> Edited | None:
-        if not self.edits.all:
+        if not self.edits.all and not self._may_continue(call):
             return None
-        why = ""
+        whys: list[str] = []
 
         def change(body: bytes) -> bytes:
-            nonlocal why
-            changed, why = self.edits.change(call.api, body, self.step)
+            whole = self._with_history(call, body)
+            changed, why = self.edits.change(call.api, whole, self.step)
+            whys.extend(filter(None, (_WHOLE if whole != body else "", why)))
             return changed
 
         try:
             sent, body = with_body(raw, change)
-        except (NotEditable, NotReadable) as error:
+        except NotReadable as error:
+            if not self.edits.all:
+                return None  # It goes on as it is: there is nothing to put in.
             raise CannotGoOn(str(error), code="cannot_be_edited") from error
-        return Edited(sent, body, why) if why else None
+        except NotEditable as error:
+            raise CannotGoOn(str(error), code="cannot_be_edited") from error
+        return Edited(sent, body, ", ".join(whys)) if whys else None
+
+    def _may_continue(self, call: ModelCall) -> bool:
+        """Whether a request may name a response of the recorded run: the first live one may."""
+        return call.api == "openai.responses" and len(self.taken) == 1
+
+    def _with_history(self, call: ModelCall, body: bytes) -> bytes:
+        """The request whole where the provider does not have what it continues, or not any more."""
+        if not self._may_continue(call) or (is_stored(body) and not self.expired):
+            return body
+        try:
+            return whole_request(body, self.history())
+        except HistoryMissing as error:
+            raise CannotGoOn(str(error), code="history_not_on_tape") from error

@@ -10,7 +10,7 @@ from copy import deepcopy
 from rerail.errors import RerailError, UserError
 from rerail.llm.bodies import read_bodies
 from rerail.llm.numbered import model_calls
-from rerail.llm.session import HistoryMissing, whole_request
+from rerail.llm.session import HistoryMissing, Said, as_said, whole_request
 from rerail.rewind.edits import Edits, NotEditable
 from rerail.tape.exchange import Exchange, exchanges
 from rerail.tape.reader import Tape
@@ -36,6 +36,22 @@ def planned(tape: Tape, step: int, own: Sequence[Edit], *, same_agent: bool) -> 
         elif number == step and same_agent and own:
             _try(edits, api, body, step)
     return edits
+
+
+def said_before(tape: Tape, step: int) -> list[Said]:
+    """What was asked and answered over HTTP before a step, for an API that keeps the history."""
+    found = exchanges(tape)
+    attempts = model_calls(tape, found).steps
+    unreadable: list[RerailError] = []
+    said: list[Said] = []
+    for exchange in found:
+        attempt = attempts.get(exchange.exchange_id)
+        if attempt is None or attempt.turns or attempt.step >= step:
+            continue
+        bodies = read_bodies(tape, exchange, damaged=unreadable.append)
+        said.append(("agent", bodies.request or b""))
+        said += as_said(bodies.reply or b"", bodies.reply_type)
+    return said
 
 
 def _remember(edits: Edits, api: str, body: bytes, step: int) -> None:

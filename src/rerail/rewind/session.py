@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from rerail.capture.replayed import ReplayRecording
+from rerail.clock import wall_ns
 from rerail.errors import RerailError
 from rerail.llm.bodies import read_bodies
 from rerail.llm.numbered import model_calls
@@ -15,13 +18,16 @@ from rerail.rewind.edits import Edits
 from rerail.rewind.files import FilesAtStep, PutInPlace, files_at
 from rerail.rewind.moments import END, Moments
 from rerail.rewind.onward import Allowed, Onward
-from rerail.rewind.plan import planned
+from rerail.rewind.plan import planned, said_before
 from rerail.rewind.report import Checked, RewindReport, make_report
 from rerail.rewind.scores import Check, Checking, score_tape
 from rerail.tape.exchange import Exchange, exchanges
 from rerail.tape.reader import Tape
 from rerail.tape.records import Edit
 from rerail.workspace.kept import Kept
+
+KEPT_NS: Final = 30 * 24 * 3600 * 10**9
+"""For so long OpenAI keeps responses by which a request may be continued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,9 @@ def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
     files = PutInPlace.of(tape, settings.step) if settings.restore else None
     onward = Onward(settings.step, edits, settings.turns, tuple(settings.allowed), files)
     recording = _Recording(tape, settings, edits)
+    onward.used = recording.budget_used
+    onward.expired = wall_ns() - tape.run.wall > KEPT_NS
+    onward.history = partial(said_before, tape, settings.step)
     done = replay(tape, replace(settings.replay, onward=onward), record=recording.begin)
     kept = recording.begun.kept
     assert kept is not None
@@ -133,6 +142,9 @@ class _Recording:
         self._settings = settings
         self._edits = edits.records
         self.begun: ReplayRecording
+
+    def budget_used(self, used: int, limit: int, spent: bool) -> None:
+        self.begun.budget_used(used, limit, spent)
 
     def begin(self) -> ReplayRecording:
         environment: Mapping[str, str] = self._settings.replay.environment

@@ -8,6 +8,7 @@ Loads little: every recording loads it.
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rerail.sandbox import seccomp
@@ -102,7 +103,8 @@ class Lookout:
     def _dismiss(self) -> None:
         if self._standing_by:
             os.close(self._present)
-            os.waitpid(self._standing_by, 0)
+            with suppress(ChildProcessError):
+                os.waitpid(self._standing_by, 0)
             self._standing_by = 0
 
     def _let_go_on(self) -> None:

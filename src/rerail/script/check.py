@@ -22,6 +22,7 @@ _NANO: Final = 1_000_000_000
 _CALLS: Final = 1000
 _LIMITS: Final = Limits(turn_ms=5000, pauses=_CALLS)
 _TYPE_ERROR: Final = re.compile(r"^[^:\n]+:(\d+):(\d+): \w+\[([\w-]+)\] (.*)$", re.MULTILINE)
+_AS_THE_ENGINE_READS: Final = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _RUNS_ALL_THE_SAME: Final = frozenset(("map", "filter", "getattr", "hasattr", "setattr", "format"))
 """Built-in functions that run, and that the type checker does not know."""
 _UNKNOWN_NAME: Final = re.compile(r"Name `(\w+)` used when not defined")
@@ -61,7 +62,7 @@ def check_script(
     """
     checked = Checked()
     try:
-        tree = ast.parse(code, name)
+        tree = compile(code, name, "exec", _AS_THE_ENGINE_READS)
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", 1) or 1, getattr(error, "offset", 1) or 1
         what = getattr(error, "msg", str(error))

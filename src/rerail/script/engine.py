@@ -20,6 +20,7 @@ from rerail.errors import UserError
 from rerail.script.limits import Limits
 from rerail.script.prelude import PRELUDE
 from rerail.script.values import NotJson, encoded
+from rerail.tape.script_records import Printed
 
 if TYPE_CHECKING:
     import pydantic_monty as monty
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 WORKERS: Final = 32
 """Scripts that may execute or hold a call of a tool at once; more wait for a worker."""
 
+PRINTED_AT_MOST: Final = 1 << 20
+"""Characters that are kept of what a script prints between two pauses."""
+
+_CUT: Final = "\n(more was printed, and is not kept)\n"
 _PATIENCE_SECONDS: Final = 60.0
 _ENTROPY: Final = 1 << 16
 _POLICY: Final[Any] = {
@@ -83,7 +88,8 @@ class Session:
 
     source: bytes
     name: str
-    printed: list[tuple[Literal["stdout", "stderr"], str]] = field(default_factory=list)
+    printed: list[tuple[Printed, str]] = field(default_factory=list)
+    _printed: int = 0
     _held: ExitStack = field(default_factory=ExitStack)
     _session: Any = None
     _snapshot: Any = None
@@ -197,8 +203,16 @@ class Session:
             return None
         return Asked("tool", tool, arguments, snapshot.call_id, line)
 
-    def _print(self, stream: Literal["stdout", "stderr"], text: str) -> None:
-        self.printed.append((stream, text))
+    def _print(self, stream: Printed, text: str) -> None:
+        room = PRINTED_AT_MOST - self._printed
+        self._printed += len(text)
+        if room >= 0:
+            self.printed.append((stream, text[:room] + (_CUT if len(text) > room else "")))
+
+    def take_printed(self) -> list[tuple[Printed, str]]:
+        """What it printed since this was last asked."""
+        printed, self.printed, self._printed = self.printed, [], 0
+        return printed
 
 
 def type_errors(code: str, name: str, stubs: str) -> str:

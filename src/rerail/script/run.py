@@ -376,8 +376,7 @@ class Run:
 
     def _keep_printed(self) -> None:
         if self._session is not None and self._session.printed:
-            self._keeping.printed(self._session.printed)
-            self._session.printed.clear()
+            self._keeping.printed(self._session.take_printed())
 
     def _waiting_at(self, token: str) -> Pause:
         pending = self.pending

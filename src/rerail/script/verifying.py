@@ -7,7 +7,7 @@ can be looked at too: its script runs in the engine's sandbox, and calls nothing
 from dataclasses import dataclass
 from typing import Final
 
-from rerail.script.engine import Asked, Session, engine_name
+from rerail.script.engine import Asked, EngineMissing, Session, engine_name
 from rerail.script.limits import Limits
 from rerail.script.recorded import Recorded, read_script
 from rerail.script.replay import ScriptDiverged, expect, tell
@@ -79,18 +79,16 @@ def _follow(tape: Tape, recorded: Recorded, session: Session, verified: StatesVe
 
 def same_state(one: bytes, other: bytes) -> bool:
     """Whether two states are the same but for counters; entries of maps stand in any order."""
-    import cbor2
-
     try:
-        return one[:_HEADER] == other[:_HEADER] and _comparable(one) == _comparable(other)
+        import cbor2
+    except ImportError as error:
+        what = "what compares states is not installed (cbor2)"
+        raise EngineMissing(what, hint="pip install 'rerail[script]'") from error
+    try:
+        values = [_without_counters(cbor2.loads(state[_HEADER:])) for state in (one, other)]
     except (cbor2.CBORError, ValueError, TypeError, RecursionError):
         return False  # a stranger's: no CBOR, or none that an engine would write
-
-
-def _comparable(state: bytes) -> object:
-    import cbor2
-
-    return _without_counters(cbor2.loads(state[_HEADER:]))
+    return one[:_HEADER] == other[:_HEADER] and values[0] == values[1]
 
 
 def _without_counters(value: object) -> object:

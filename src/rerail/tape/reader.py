@@ -113,6 +113,13 @@ class Tape:
         """The tape's id: `sha256:` and the root over all events."""
         return f"sha256:{self.root().hex()}"
 
+    def id_of_first(self, events: int) -> str:
+        """The id that the tape had when it held so many events."""
+        tree = MerkleTree()
+        for _, data in self.stored_events(stop=events + 1):
+            tree.add(leaf_hash(data))
+        return f"sha256:{tree.root().hex()}"
+
     def events(self, *, start: int = 1, stop: int | None = None) -> Iterator[Event]:
         """Events in order, from `start` up to, not including, `stop`. Raises TapeAltered."""
         for seq, data in self.stored_events(start=start, stop=stop):

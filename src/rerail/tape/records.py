@@ -197,6 +197,16 @@ class ProbeLog(Event, frozen=True, kw_only=True, tag="probe.log"):
     drawn: int = 0
 
 
+class ClockJumped(Event, frozen=True, kw_only=True, tag="clock.jumped"):
+    """A rewound run went on live: its processes had been told the recorded time, now the real one.
+
+    `before` and `after` are nanoseconds since 1970.
+    """
+
+    before: int
+    after: int
+
+
 class ConnectionFailed(Event, frozen=True, kw_only=True, tag="connection.failed"):
     """The recorder could not reach an origin for the agent.
 
@@ -386,8 +396,8 @@ class UnknownEvent(Event, frozen=True, kw_only=True, tag="unknown"):
 AnyEvent = (
     RunStarted | RunEnded | RunLost | CaptureMissing | ProcessStarted | ProcessOutput
     | ProcessSignalled | ProcessEnded | McpMessage | ProbeLog
-    | ConnectionFailed | HttpRequest | HttpRequestBody | HttpRequestEdited | HttpReplyHead
-    | HttpReplyBody | HttpFailed
+    | ClockJumped | ConnectionFailed
+    | HttpRequest | HttpRequestBody | HttpRequestEdited | HttpReplyHead | HttpReplyBody | HttpFailed
     | WsOpened | WsMessage | WsClosed | TunnelOpened | TunnelClosed | WorkspaceSnapshot
     | AnyPlaneEvent
     | AnyScriptEvent

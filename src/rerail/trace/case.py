@@ -4,10 +4,13 @@ Each record is a file of its own, dated and signed by name, written once and nev
 the SHA-256 of the one before it: who changes one later changes all that follow. The time is given.
 """
 
+import fcntl
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -76,22 +79,20 @@ class Case:
 
     def add(self, kind: str, *, by: str, written: int, body: Mapping[str, Any]) -> Entry:
         """Write one record more, behind all others."""
-        while True:
+        with self._alone():
             before = self.entries()
             number = before[-1].number + 1 if before else 1
-            previous = before[-1].digest if before else ""
             document = {
                 "number": number,
                 "kind": kind,
                 "written": written,
                 "by": by,
-                "previous": previous,
+                "previous": before[-1].digest if before else "",
                 "body": body,
             }
-            data = (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
             path = self.folder / f"{number:03}-{kind}.json"
-            if self._is_taken(number) or not _write_new(path, data):
-                continue  # somebody else wrote this number at the same time
+            write_new(path, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+            path.chmod(0o400)
             return _read(path)
 
     def changed(self) -> list[str]:
@@ -106,8 +107,15 @@ class Case:
             previous = entry.digest
         return found
 
-    def _is_taken(self, number: int) -> bool:
-        return any(path.name.startswith(f"{number:03}-") for path in self._files())
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While a number is taken, nobody else takes it: a lock on the folder itself."""
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def _files(self) -> Iterator[Path]:
         if self.folder.is_dir():
@@ -124,24 +132,19 @@ def new_folder(beside: Path, name: str) -> Path:
     return next((path for path in names if not path.exists()), first)
 
 
-def write_new(path: Path, data: bytes, mode: int = 0o600) -> None:
+def write_new(path: Path, data: bytes) -> None:
     """A file that is there whole or not at all, readable by its owner alone. Replaces none."""
-    if not _write_new(path, data, mode):
-        hint = "name another file, or move that one away"
-        raise CaseThere(f"{path} is there already", hint=hint)
-
-
-def _write_new(path: Path, data: bytes, mode: int = 0o400) -> bool:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor, name = tempfile.mkstemp(prefix=".", dir=path.parent)
+    aside = Path(name)
     try:
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(data)
         os.link(aside, path)
-    except FileExistsError:
-        return False
+    except FileExistsError as error:
+        hint = "name another file, or move that one away"
+        raise CaseThere(f"{path} is there already", hint=hint) from error
     finally:
         aside.unlink()
-    return True
 
 
 def _number(path: Path) -> int:

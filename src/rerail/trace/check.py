@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from rerail.trace.case import Entry
 from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.gathered import Gathered
-from rerail.trace.links import Standing
+from rerail.trace.link import Standing
 from rerail.trace.needs import needs
 from rerail.trace.safety import Safety
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from rerail.trace.assumptions import assumptions
-from rerail.trace.finding import Category, Finding, Tier
+from rerail.trace.detect.ranking import candidates as ranked
+from rerail.trace.finding import Category, Finding
 from rerail.trace.gathered import Gathered
-from rerail.trace.links import Link
+from rerail.trace.link import Link
 from rerail.trace.needs import missing
 
 Classification = Category | Literal["unresolved"]
 
-_TIERS: Final[Sequence[Tier]] = ("linkage", "structure", "context")
 _OF_CHECKS: Final = frozenset(("rule-broken", "rule-not-given", "case-failed"))
 _NOT_REPLIES: Final = frozenset(
     ("missing-record", "not-captured", "outcome-unrecorded", "source-gap")
@@ -128,10 +128,9 @@ class _Sorted:
     def _unresolved(self, because: str) -> Diagnosis:
         if self.missing:
             because += f"; missing: {_named(self.missing)}"
-        candidates = sorted(
-            self.telling,
-            key=lambda one: (not one.contradicts, _TIERS.index(one.tier), self.place(one)),
-        )
+        places = ranked(self.telling)
+        candidates = [finding for place in places for finding in place.findings]
+        candidates.sort(key=lambda one: not one.contradicts)
         return Diagnosis(
             "unresolved",
             None,

@@ -57,6 +57,7 @@ class Gathered:
     uncaptured: list[Record] = field(default_factory=list)
     loose: list[Loose] = field(default_factory=list)
     replies: int = 0
+    first_reply: Record | None = None
     gaps: list[tuple[str, Gap]] = field(default_factory=list)
     competing: list[Competing] = field(default_factory=list)
     contradictions: list[Record] = field(default_factory=list)
@@ -131,6 +132,7 @@ def worded(found: Gathered, sources: Iterable[CaseSource]) -> Gathered:
 
     found.deciding = [said(record) for record in found.deciding]
     found.uncaptured = [said(record) for record in found.uncaptured]
+    found.first_reply = found.first_reply and said(found.first_reply)
     found.contradictions = [said(record) for record in found.contradictions]
     found.loose = [Loose(said(item.record), item.why) for item in found.loose]
     found.competing = [
@@ -182,7 +184,9 @@ class _Traffic:
                 self._write(asked, "unknown")
 
     def _answer(self, exchange: tuple[str, int], record: Record) -> None:
-        self._found.replies += record.kind in _ANSWERS
+        if record.kind in _ANSWERS:
+            self._found.replies += 1
+            self._found.first_reply = self._found.first_reply or record
         asked = self._open[exchange]
         if record.kind == "http.reply.head" and asked is not None:
             status = str(record.fields.get("status", ""))

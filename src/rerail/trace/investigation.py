@@ -9,7 +9,8 @@ from rerail.trace.detect.detectors import detect
 from rerail.trace.diagnosis import Diagnosis, diagnose
 from rerail.trace.finding import Finding
 from rerail.trace.gathered import Gathered, gather, worded
-from rerail.trace.links import Link, verify_links
+from rerail.trace.link import Link
+from rerail.trace.links import verify_links
 from rerail.trace.record import CaseSource
 from rerail.trace.story import Story
 from rerail.trace.timeline import Order

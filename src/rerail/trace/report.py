@@ -13,7 +13,7 @@ from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.final import FinalState
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.gathered import Gathered, at
-from rerail.trace.links import Link
+from rerail.trace.link import Link
 from rerail.trace.record import short, text
 from rerail.trace.safety import Safety
 
@@ -94,16 +94,20 @@ def report(
     question: str,
     said: Said,
 ) -> Report:
-    """Put it together."""
+    """Put it together. What no record shows rests on the last one: up to there all were read."""
+    last = found.last("run.ended") or found.last("run.lost")
+    end = (at(last),) if last is not None else tuple(map(at, found.deciding[-1:]))
     return Report(
         final=final,
         question=question,
         lines=tuple(_lines(found, diagnosis, safety, final, said)),
         links=tuple(
-            Line(link.question, f"{link.standing}: {link.because}", link.evidence) for link in links
+            Line(link.question, f"{link.standing}: {link.because}", link.evidence or end)
+            for link in links
         ),
         safety=tuple(
-            Line(one.asks, f"{one.answer}: {one.because}", one.evidence) for one in safety.questions
+            Line(one.asks, f"{one.answer}: {one.because}", one.evidence or end)
+            for one in safety.questions
         ),
         missing=tuple(map(_finding, diagnosis.missing)),
         later=tuple(map(_finding, (*diagnosis.later, *diagnosis.candidates)[:_LATER_SHOWN])),
@@ -133,7 +137,7 @@ def _lines(
     yield from _advice(diagnosis, said)
     yield Line("status", safety.state, tuple(_of_safety(safety)))
     yield from _escalation(found, safety)
-    yield from _instrumentation(diagnosis)
+    yield from _instrumentation(diagnosis, evidence)
 
 
 def _classification(diagnosis: Diagnosis) -> str:
@@ -182,13 +186,14 @@ def _escalation(found: Gathered, safety: Safety) -> Iterator[Line]:
     yield Line("escalation", f"{says}; last confirmed state: {known}", places)
 
 
-def _instrumentation(diagnosis: Diagnosis) -> Iterator[Line]:
+def _instrumentation(diagnosis: Diagnosis, first: tuple[Evidence, ...]) -> Iterator[Line]:
     """What to record the next time, where this one does not decide, or cannot be made again."""
     wanted = [one.what for one in diagnosis.missing if one.detector == "missing-record"]
     if diagnosis.classification != "unresolved":
         wanted = [ADVICE[diagnosis.classification].record, *wanted]
     if wanted:
-        yield Line("instrumentation", "; ".join(wanted[:_LATER_SHOWN]))
+        places = dict.fromkeys(place for one in diagnosis.missing for place in one.evidence)
+        yield Line("instrumentation", "; ".join(wanted[:_LATER_SHOWN]), first or tuple(places))
 
 
 def _finding(finding: Finding) -> Line:

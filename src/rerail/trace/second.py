@@ -79,6 +79,7 @@ class _State:
         self._read = read
         self._contract = ""
         self.found: list[Second] = []
+        self._asked: dict[str, Fields] = {}
         self._approved: dict[str, Fields] = {}
         self._used: dict[str, str] = {}
         self._folder = ""
@@ -94,6 +95,7 @@ class _State:
         self._last = 0
         self._over = False
         self._by_number: dict[str, Callable[[int, Fields], Iterator[Category]]] = {
+            "approval.requested": self._requested,
             "approval.decided": self._decided,
             "action.attempted": self._attempted,
             "scratch.made": self._scratch,
@@ -160,8 +162,15 @@ class _State:
         return bool(rule) and (rule in self._inputs or rule in self._contract)
 
     def _decided(self, order: int, fields: Fields) -> Iterator[Category]:
+        approval = fields.get("approval_id", "")
         if fields.get("decision") == "granted":
-            self._approved[fields.get("approval_id", "")] = fields
+            self._approved[approval] = fields
+            asked = self._asked.get(approval, fields)
+            if any(asked.get(name) != fields.get(name) for name in ("proposal_ref", "target")):
+                yield "boundary"
+
+    def _requested(self, order: int, fields: Fields) -> Iterator[Category]:
+        self._asked[fields.get("approval_id", "")] = fields
         yield from ()
 
     def _attempted(self, order: int, fields: Fields) -> Iterator[Category]:

@@ -267,6 +267,10 @@ def test_the_report_in_three_forms_each_line_opens_its_evidence(case: Path, rera
         "says": "verdict-plane operator", "evidence": ["A e11"], "by": "ada",
     }  # fmt: skip
     assert document["status"]["says"] == "contained"
+    lines = [value for value in document.values() if isinstance(value, dict) and "says" in value]
+    lines += [*document["links"], *document["safety"]]
+    assert len(lines) > 15
+    assert all(line["evidence"] for line in lines)
     page = Page((case / "002-report.html").read_text())
     assert "script" not in page.tags
     assert page.links

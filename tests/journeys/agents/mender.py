@@ -1,6 +1,6 @@
 """Asks a model what to write into a file until it is done; ends well where the last is right.
 
-`mender.py openai|anthropic|session`. Every turn has its own request; the history grows.
+`mender.py openai|anthropic|session|continued`. Every turn has its own request; the history grows.
 """
 
 import json
@@ -92,13 +92,42 @@ def with_session() -> str:
     return written
 
 
+def with_continued() -> str:
+    """OpenAI's responses over HTTP, each of which continues the last."""
+    from openai import OpenAI
+
+    client = OpenAI()
+    tools: list[Any] = [{"type": "function", "name": "write", "parameters": {"type": "object"}}]
+    written = ""
+    given: list[Any] = [{"role": "user", "content": TASK}]
+    more: dict[str, Any] = {}
+    while given:
+        last = client.responses.create(
+            model="gpt-5-mini", input=given, tools=tools, store=False, **more
+        )
+        more = {"previous_response_id": last.id}
+        given = []
+        for item in last.output:
+            if item.type == "function_call":
+                written = write(json.loads(item.arguments)["text"])
+                told = {"type": "function_call_output", "call_id": item.call_id}
+                given.append({**told, "output": f"wrote {written}"})
+    return written
+
+
 def write(text: str) -> str:
     Path("word.txt").write_text(text)
     return text
 
 
 Path("mood.txt").write_text(os.environ.get("MOOD", ""))
-last = {"openai": with_openai, "anthropic": with_anthropic, "session": with_session}[sys.argv[1]]()
+KINDS = {
+    "openai": with_openai,
+    "anthropic": with_anthropic,
+    "session": with_session,
+    "continued": with_continued,
+}
+last = KINDS[sys.argv[1]]()
 print("the last word is", last, flush=True)
 print("the mood is", Path("mood.txt").read_text(), flush=True)
 sys.exit(0 if last == "right" else 1)

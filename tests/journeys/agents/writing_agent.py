@@ -1,6 +1,6 @@
 """An agent whose child writes beside its folder; its prompt holds what is there afterwards.
 
-`writing_agent.py KIND PLACE`: a shell whose words name the file, or a Python whose words do not.
+`writing_agent.py KIND PLACE`: `shell`, whose words name the file, or a Python whose words do not.
 """
 
 import json
@@ -26,7 +26,7 @@ kind, place = sys.argv[1:]
 written = Path(place, "result.txt")
 Path("program.py").write_text(f"open({str(written)!r}, 'w').write('42\\n')\n")
 by_shell = ["sh", "-c", f"expr 6 '*' 7 > {written}; cat {written}"]
-command = {"shell": by_shell, "python": [sys.executable, "program.py"]}[kind]
+command = {"shell": by_shell, "its own": [sys.executable, "program.py"]}[kind]
 said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 print(ask(f"{said}, {written.read_text() if written.exists() else 'and nothing more'}"))
 subprocess.run(["cat", written], capture_output=True, check=True)

@@ -546,6 +546,61 @@ def _of_words() -> list[Fault]:
     ]
 
 
+def _of_context() -> list[Fault]:
+    """What is shown and never blamed."""
+    errs = _tools(get_order=text("Error: the desk is busy"))
+    talks = replace(READ, model=[LOOK, SEEN, DONE], users=("Look at order W5512.", "Now wait."))
+    hands = call("transfer_to_human_agents", why="I cannot do this")
+    away = replace(READ, model=[hands, DONE], tools={"transfer_to_human_agents": text("done")})
+    update = call("update_order", order_id="W5512", lamp="red")
+    updates = Run(
+        model=[update, DONE],
+        tools={"update_order": _json({"lamp": "red"})},
+        users=("Make the lamp of W5512 red.",),
+    )
+    unknown = call("cancel_order", order_id="W9999")
+    refused = _tools(cancel_order=text("Error: that is no order of ours"))
+    cancels = replace(READ, model=[LOOK, CANCEL, DONE])
+    joins = Run(
+        model=[
+            LOOK,
+            call("get_ticket", name="T1841"),
+            call("link_order", a="W5512", b="T1841"),
+            DONE,
+        ],
+        tools=_tools(get_ticket=_json({"ticket": "T1841"}), link_order=text("linked")),
+        users=("Link the order to the ticket.",),
+    )
+    known = replace(joins, users=("Link order W5512 to ticket T1841.",))
+    return [
+        Fault("tool-error", "tool", replace(READ, tools=errs), READ),
+        Fault("empty-answer", "tool", replace(READ, tools=_tools(get_order=text("[]"))), READ),
+        Fault("repeated-call", "agent", replace(READ, model=[LOOK, LOOK, DONE]), READ),
+        Fault("never-together", "agent", joins, known),
+        Fault("handed-over", "agent", away, READ),
+        Fault(
+            "invented-and-refused",
+            "agent",
+            replace(READ, model=[unknown, DONE], tools=refused),
+            cancels,
+        ),
+        Fault(
+            "accepted-otherwise",
+            "target",
+            replace(updates, tools={"update_order": _json({"lamp": "blue"})}),
+            updates,
+        ),
+        Fault(
+            "changed-mind",
+            "task",
+            replace(talks, users=("Look at order W5512.", "Actually, leave it.")),
+            talks,
+        ),
+    ]
+
+
+SHOWN = _of_context()
+
 FAULTS = [
     *_of_models(),
     *_of_calls(),

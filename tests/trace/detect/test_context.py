@@ -1,12 +1,16 @@
 """Detectors that are never blamed: what they show, and where they are silent."""
 
 import json
+from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
 from rerail.llm.view import Message
-from rerail.trace.detect.detector import Material, Record
+from rerail.trace.detect.detector import Material, OverStory, Record, place
 from rerail.trace.detect.detectors import detect, detectors
+from rerail.trace.detect.reading import Reading
+from rerail.trace.finding import Finding
 from rerail.trace.story import Story
 from tests.trace.detect.stories import calls, names, says, story, told, user
 
@@ -79,6 +83,25 @@ def test_a_record_without_events_says_nothing() -> None:
 def test_the_names_of_detectors_are_their_own() -> None:
     every = [one.name for one in detectors(plugins=True)]
     assert len(every) == len(set(every))
+
+
+def test_plug_ins_look_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(reading: Reading) -> Iterator[Finding]:
+        said = reading.said[0]
+        yield mine.finding("it was read", [place(reading.story, said)], said.order)
+
+    mine = OverStory("mine", "task", "context", "the first message", find)
+    entry = SimpleNamespace(load=lambda: [mine])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
+    material = Material((story(user("x"), says("Done.")),))
+    assert names(detect(material)) == []
+    assert names(detect(material, plugins=True)) == ["mine"]
+
+
+def test_a_tool_that_the_provider_runs_needs_no_answer() -> None:
+    asked = calls("web_search", query="kettle")
+    assert found(story(user("x"), asked, says("Here."))) == []
+    assert "unanswered-call" in found(story(user("x"), calls("search", query="x"), says("Here.")))
 
 
 def test_a_story_without_words_says_nothing() -> None:

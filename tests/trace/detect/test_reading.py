@@ -61,3 +61,13 @@ def test_a_check_after_an_edit_may_fail_again() -> None:
 def test_a_file_that_speaks_of_memory_is_no_trouble_of_the_machine() -> None:
     read = [calls("read_file", path="a.py"), told("except MemoryError: pass")]
     assert detect(Material((story(user("x"), *read, says("Done.")),))) == []
+
+
+def test_an_agents_own_files_need_nobodys_word() -> None:
+    found = reading(
+        calls("Write", "a", file_path="a.py", content="x"),
+        calls("apply_patch", "b", text="*** Begin Patch"),
+        calls("cancel_order", "c", order_id="W5512"),
+    )
+    assert [call.name for call in found.writes] == ["Write", "apply_patch", "cancel_order"]
+    assert [call.name for call in found.acts] == ["cancel_order"]

@@ -14,6 +14,8 @@ from rerail.trace.detect.tools import hands_over, is_write, only_reads
         ("transfer_to_human_agents", False),
         ("transfer_money", True),
         ("think", False),
+        ("TodoWrite", False),
+        ("update_plan", False),
         ("frobnicate", False),
     ],
 )

@@ -11,7 +11,7 @@ import click
 from rerail.cli.texts import for_person, json_array, one_line, say, styled, utc
 from rerail.cli.trace.shared import case_argument, json_option, opened, places
 from rerail.trace.case import Case
-from rerail.trace.finding import Finding
+from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.investigation import diagnosed, look
 from rerail.trace.timeline import Competing, Line
 from rerail.trace.timeline import timeline as merged
@@ -40,7 +40,7 @@ def timeline(case: Path, facts: bool, as_json: bool) -> int:
     """
     with opened(case) as (found, sources):
         looked = None if facts else look(sources)
-        readings = _readings(found, diagnosed(sources, looked).everything) if looked else {}
+        readings = _readings(found, diagnosed(sources, looked)) if looked else {}
         lines = merged(sources, order=looked.order if looked else None)
         if as_json:
             for piece in json_array(_values(lines, readings)):
@@ -58,11 +58,13 @@ def _batched(lines: Iterable[str]) -> Iterator[str]:
         yield "\n".join(found)
 
 
-def _readings(case: Case, findings: Iterable[Finding]) -> _Readings:
+def _readings(case: Case, diagnosis: Diagnosis) -> _Readings:
     """What is made of records, by the record each reading is about."""
     found: _Readings = defaultdict(list)
-    for finding in findings:
-        name = "missing" if finding.missing else finding.category
+    for finding in diagnosis.everything:
+        name = "missing" if finding.missing else str(finding.category)
+        if finding in diagnosis.unread:
+            name = f"{name}, not read while a link is broken"
         where = (
             (finding.evidence[0].source, finding.evidence[0].ref) if finding.evidence else ("", "")
         )
@@ -95,8 +97,8 @@ def _fact(line: Line, place: str, when: str, *, person: bool) -> str:
     if person:
         said = f"{place:>8}  {record.component:<9} {record.kind:<18} {record.says}"
         return one_line(said) + (styled(f"  ({mark})", dim=True) if mark else "")
-    cells = (place, when, record.component, record.kind, record.says, mark)
-    return "fact\t" + "\t".join(map(one_line, cells))
+    kind, says = one_line(record.kind), one_line(record.says)  # the rest is rerail's own words
+    return f"fact\t{place}\t{when}\t{record.component}\t{kind}\t{says}\t{mark}"
 
 
 def _reading(place: str, text: str) -> str:

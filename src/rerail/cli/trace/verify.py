@@ -8,7 +8,7 @@ import click
 from rerail.cli.texts import json_text, one_line, say, styled
 from rerail.cli.trace.shared import case_argument, json_option, opened, places
 from rerail.trace.investigation import look
-from rerail.trace.links import Link
+from rerail.trace.link import Link
 
 
 @click.command()

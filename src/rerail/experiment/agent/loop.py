@@ -17,6 +17,8 @@ def do(action):
     if name == "read":
         return files.get(path, f"there is no {path}")
     if name == "write":
+        if not path or path[0] == "/" or ".." in path.split("/") or chr(0) in path:
+            return f"there can be no `{path}`"
         files[path] = str(action.get("content", ""))
         return f"wrote {path}"
     if name == "check":

@@ -21,6 +21,7 @@ function join(folder) {
   run.relabel();
   hook(new Given(run, page), run.settings);
   tellOfChildren(run);
+  tellOfWritten(run);
   return run;
 }
 
@@ -50,6 +51,17 @@ function tellOfChildren(run) {
     require("./children.cjs").install(run);
   } catch (error) {
     run.write(`missing\tchildren are not recorded\t${String(error).split("\n")[0]}\n`);
+  }
+}
+
+/** In a recording, where this is part of a child. */
+function tellOfWritten(run) {
+  const { children, mode } = run.settings;
+  if (!children || mode !== "record" || !process.env.RERAIL_INSIDE) return;
+  try {
+    require("./written.cjs").install(run);
+  } catch (error) {
+    run.write(`missing\twhat a child writes is not noticed\t${String(error).split("\n")[0]}\n`);
   }
 }
 

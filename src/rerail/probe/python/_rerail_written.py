@@ -28,9 +28,14 @@ _AT = {
 
 
 def named(words: "Sequence[str]", folder: str) -> "Dict[str, str]":
-    """How each thing stands that these words may name, and the folder they are said in."""
+    """How each thing stands that these words may name by a path, and the folder they are said in.
+
+    What is made right in that folder, under a mere name, is seen by the folder.
+    """
     found = {folder: stamp(folder)}
     for word in " ".join(words).translate(_SEPARATORS).split():
+        if "/" not in word:
+            continue
         if len(found) >= MOST_NAMED:
             break
         path = os.path.normpath(os.path.join(folder, _expanded(word)))

@@ -15,7 +15,7 @@ from rerail.trace.finding import Finding
 
 def _find(reading: Reading) -> Iterator[Finding]:
     rule = reading.talk.rule
-    for first, second in pairwise(reading.writes if rule else ()):
+    for first, second in pairwise(reading.acts if rule else ()):
         replied = reading.talk.last("user", second.asked)
         if not is_error(first) or second.name != first.name or second.same == first.same:
             continue

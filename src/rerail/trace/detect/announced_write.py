@@ -16,7 +16,7 @@ _NOT_BOTH: Final = re.compile(
 
 def _find(reading: Reading) -> Iterator[Finding]:
     rule = next((one for one in sentences(reading.instructions) if _NOT_BOTH.search(one)), "")
-    for call in reading.writes if rule else ():
+    for call in reading.acts if rule else ():
         said = reading.said[call.asked]
         if said.message.text.strip():
             yield DETECTOR.finding(

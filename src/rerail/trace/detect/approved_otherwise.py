@@ -16,7 +16,7 @@ _AMOUNT: Final = re.compile(r"amount|price|sum|fee|total$", re.IGNORECASE)
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
-    for call in reading.writes:
+    for call in reading.acts:
         approval = reading.talk.approval(call.asked)
         if approval.replied is None or approval.proposed is None:
             continue

@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from rerail.llm.view import ToolCall, ToolCallResponse
+from rerail.trace.detect.tools import words_of
 from rerail.trace.detect.values import canonical, key_of, leaves, loaded
-from rerail.trace.detect.words import identifier, names_a_thing
+from rerail.trace.detect.words import names_a_thing, thing_in
+
+_FILES: Final = frozenset(("file_path", "path", "filename", "file", "command", "patch"))
+_OF_FILES: Final = frozenset(("patch", "notebook"))
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,13 @@ class Call:
         """Two calls that are alike have the same."""
         return f"{self.call.name} {canonical(self.call.arguments)}"
 
+    @property
+    def puts_a_file(self) -> bool:
+        """Whether it writes into the agent's own files, as far as its name and fields tell."""
+        arguments = self.call.arguments
+        named = isinstance(arguments, dict) and not _FILES.isdisjoint(arguments)
+        return named or not _OF_FILES.isdisjoint(words_of(self.name))
+
     @cached_property
     def document(self) -> Any:
         """What the tool answered, where that is JSON."""
@@ -47,9 +58,7 @@ class Call:
         found: dict[str, str] = {}
         for path, value in leaves(self.call.arguments):
             key = key_of(path)
-            thing = identifier(value)
-            if not thing and isinstance(value, str) and names_a_thing(key):
-                thing = value.lower().removeprefix("#") if len(value.split()) == 1 else ""
-            if thing and (names_a_thing(key) or isinstance(value, str)):
+            thing = thing_in(key, value)
+            if thing and (isinstance(value, str) or names_a_thing(key)):
                 found.setdefault(thing, key)
         return found

@@ -12,7 +12,7 @@ from rerail.trace.finding import Finding
 
 def _find(reading: Reading) -> Iterator[Finding]:
     rule = reading.talk.rule
-    for first, second in pairwise(reading.writes if rule else ()):
+    for first, second in pairwise(reading.acts if rule else ()):
         approval = reading.talk.approval(second.asked)
         if approval.replied is None or first.asked < approval.replied or not second.things:
             continue

@@ -11,7 +11,7 @@ from rerail.trace.finding import Finding
 
 _OF: Final = re.compile(
     r"\b(?:number|id|code|price|status|address|date|reference|link) (?:for|of) (?:the|your|this) "
-    r"([a-z]+(?: [a-z]+)?)\b[^.]{0,60}?\b(?:is|was)\b",
+    r"([a-z]+)\b[^.]{0,60}?\b(?:is|was)\b",
     re.IGNORECASE,
 )
 
@@ -40,7 +40,7 @@ def _elsewhere(
     reading: Reading, index: int, sentence: str, noun: str
 ) -> tuple[str, int, str] | None:
     """The only answer that holds the value, where it does not name the thing."""
-    name = noun.lower().split()[0].removesuffix("s")
+    name = noun.lower().removesuffix("s")
     for value in identifiers(sentence):
         holding = [
             call

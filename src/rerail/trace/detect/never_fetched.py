@@ -43,15 +43,21 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 
 def _listed(reading: Reading, name: str, before: int) -> int | None:
-    """The tool's answer that names it; None where none does."""
-    for call in reading.calls:
-        if call.answered is not None and call.answered < before and name in call.told:
-            return call.answered
-    return None
+    """The tool's answer that only names it; None where none does, or where one quotes it."""
+    naming = [
+        call
+        for call in reading.calls
+        if call.answered is not None and call.answered < before and name in call.told
+    ]
+    if not naming or any(f"{name}:" in call.told for call in naming):
+        return None
+    return naming[0].answered
 
 
 def _opens(arguments: str, name: str) -> bool:
-    return name in arguments or name.rpartition("/")[2] in arguments
+    """Whether arguments name it, or all files like it."""
+    last = name.rpartition("/")[2]
+    return last in arguments or f"*.{last.rpartition('.')[2]}" in arguments
 
 
 DETECTOR = OverStory(

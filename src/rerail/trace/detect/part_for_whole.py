@@ -12,7 +12,7 @@ _NAMES: Final = ("name", "title", "label")
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
-    for call in reading.writes:
+    for call in reading.acts:
         approval = reading.talk.approval(call.asked)
         if approval.proposed is None or len(call.things) != 1:
             continue

@@ -57,6 +57,11 @@ class Reading:
         return tuple(call for call in self.calls if is_write(call.name))
 
     @cached_property
+    def acts(self) -> tuple[Call, ...]:
+        """Of these, those that reach beyond the agent's own files: what a person is asked about."""
+        return tuple(call for call in self.writes if not call.puts_a_file)
+
+    @cached_property
     def answers(self) -> dict[int, Call]:
         """The calls by the messages that answer them; of several in one message the last."""
         return {call.answered: call for call in self.calls if call.answered is not None}

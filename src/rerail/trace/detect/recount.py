@@ -7,10 +7,19 @@ from typing import Any, Final
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
 from rerail.trace.detect.values import objects
+from rerail.trace.detect.words import sentences
 from rerail.trace.finding import Finding
 
 _COUNTED: Final = re.compile(r"(?<![\w.$#])(\d{1,3}) ((?:\w+[- ]){0,3}?)(\w+s)\b", re.IGNORECASE)
 _FEW: Final = 2
+_ALL: Final = re.compile(
+    r"\b(there (are|is)|we have|i (found|see)|in total|total of|altogether|currently)\b",
+    re.IGNORECASE,
+)
+_SOME: Final = re.compile(
+    r"\b(match\w*|your|under|below|than|that|which|of (these|those|them)|first|other)\b",
+    re.IGNORECASE,
+)
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
@@ -36,8 +45,10 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 
 def _wrong(text: str, document: Any) -> Iterator[tuple[int, int, str]]:
+    """Only where all of them are counted: some that meet a wish may be fewer."""
     counts = dict(_counts(document))
-    for number, adjectives, noun in _COUNTED.findall(text):
+    told = [one for one in sentences(text) if _ALL.search(one) and not _SOME.search(one)]
+    for number, adjectives, noun in _COUNTED.findall("\n".join(told)):
         for word in re.findall(r"\w+", adjectives.lower()):
             held = counts.get(word)
             if held is not None and held != int(number):

@@ -1,7 +1,6 @@
 """The same change was asked for again: after the same refusal, or though it had been made."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
@@ -9,15 +8,13 @@ from rerail.trace.detect.outcome import is_error, timed_out
 from rerail.trace.detect.reading import Reading
 from rerail.trace.finding import Finding
 
-_FILES: Final = frozenset(("file_path", "path", "filename", "file", "command", "patch", "todos"))
-
 
 def _find(reading: Reading) -> Iterator[Finding]:
     earlier: dict[str, Call] = {}
     for call in reading.writes:
         first = earlier.get(call.same)
         earlier[call.same] = call
-        if first is None or (_puts_a_file(call) and not is_error(first)):
+        if first is None or (call.puts_a_file and not is_error(first)):
             continue
         said = reading.said[call.asked]
         yield DETECTOR.finding(
@@ -28,12 +25,6 @@ def _find(reading: Reading) -> Iterator[Finding]:
             ],
             said.order,
         )
-
-
-def _puts_a_file(call: Call) -> bool:
-    """Writing a file again as it was changes nothing."""
-    arguments = call.call.arguments
-    return isinstance(arguments, dict) and not _FILES.isdisjoint(arguments)
 
 
 def _though(first: Call) -> str:

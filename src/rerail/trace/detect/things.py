@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from rerail.trace.detect.call import Call
 from rerail.trace.detect.values import leaves
-from rerail.trace.detect.words import identifier, names_a_thing
+from rerail.trace.detect.words import identifier, names_a_thing, thing_in
 
 _LARGEST: Final = 256 << 10
 _DEPTH: Final = 12
+_SHORTEST: Final = 2
+_LONGEST: Final = 64
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,7 @@ def _seen(document: Any, at: int, depth: int = 0) -> Iterator[tuple[str, Sight]]
     if isinstance(document, dict):
         yield from _keyed(document, at)
         for key, value in document.items():
-            thing = identifier(value) or (
-                value.lower().removeprefix("#")
-                if isinstance(value, str) and names_a_thing(str(key)) and len(value.split()) == 1
-                else ""
-            )
+            thing = thing_in(str(key), value)
             if thing and names_a_thing(str(key)):
                 yield thing, Sight(at, str(key), document, {})
             yield from _seen(value, at, depth + 1)
@@ -123,5 +121,5 @@ def described(record: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(
         text
         for _, value in leaves(record)
-        if not isinstance(value, bool) and 2 <= len(text := str(value).lower()) <= 64
+        if not isinstance(value, bool) and _SHORTEST <= len(text := str(value).lower()) <= _LONGEST
     )

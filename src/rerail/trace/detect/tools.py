@@ -19,6 +19,8 @@ _WRITING: Final = """
     submit subscribe transfer update upload upsert write
 """
 _MEANING: Final = dict.fromkeys(_WRITING.split(), True) | dict.fromkeys(_READING.split(), False)
+_OWN: Final = frozenset(("plan", "todo", "todos", "memory", "scratchpad", "thought"))
+"""What an agent keeps for itself."""
 _PEOPLE: Final = frozenset(("human", "agent", "supervisor", "operator"))
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -26,11 +28,11 @@ _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 def is_write(name: str) -> bool:
     """Whether a tool of this name changes something: the first word that says so decides.
 
-    Handing over to a person changes nothing.
+    Handing over to a person changes nothing, nor does what an agent writes down for itself.
     """
-    if hands_over(name):
-        return False
     words = words_of(name)
+    if hands_over(name) or not _OWN.isdisjoint(words):
+        return False
     return next((_MEANING[word] for word in words if word in _MEANING), False)
 
 

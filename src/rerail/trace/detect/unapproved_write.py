@@ -10,7 +10,7 @@ from rerail.trace.finding import Finding
 
 def _find(reading: Reading) -> Iterator[Finding]:
     rule = reading.talk.rule
-    for call in reading.writes if rule else ():
+    for call in reading.acts if rule else ():
         approval = reading.talk.approval(call.asked)
         if approval.replied is None or consents(approval.reply):
             continue

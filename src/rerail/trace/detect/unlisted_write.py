@@ -15,7 +15,7 @@ _SHORTEST: Final = 3
 
 def _find(reading: Reading) -> Iterator[Finding]:
     rule = reading.talk.rule
-    for call in reading.writes if rule else ():
+    for call in reading.acts if rule else ():
         approval = reading.talk.approval(call.asked)
         if approval.proposed is None or not call.things:
             continue

@@ -13,7 +13,7 @@ from rerail.trace.finding import Finding
 
 def _find(reading: Reading) -> Iterator[Finding]:
     rule = reading.talk.rule
-    for call in reading.writes if rule else ():
+    for call in reading.acts if rule else ():
         for thing, key in call.things.items():
             among = reading.things.alternatives(thing, call.asked)
             if not among or named(

@@ -47,6 +47,14 @@ def identifier(value: Any) -> str:
     return plain if plain in identifiers(value) else ""
 
 
+def thing_in(key: str, value: Any) -> str:
+    """The thing that a field names: an identifier by its form, or any one word by its key."""
+    found = identifier(value)
+    if not found and isinstance(value, str) and names_a_thing(key) and len(value.split()) == 1:
+        found = value.lower().removeprefix("#")
+    return found
+
+
 def names_a_thing(key: str) -> bool:
     """Whether a field of this name holds identifiers, whatever they look like."""
     return bool(_NAMED.search(key.lower()))

@@ -1,0 +1,89 @@
+"""A case's records: numbered, dated, by name, written once."""
+
+import json
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from rerail.trace.case import Case, CaseThere, NoCase, new_folder, write_new
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    return Case.create(tmp_path / "CASE-1")
+
+
+def test_records_are_numbered_and_each_holds_the_one_before(case: Case) -> None:
+    first = case.add("opened", by="ada", written=5, body={"a": "ä"})
+    second = case.add("note", by="grace", written=6, body={})
+    assert [one.number for one in case.entries()] == [1, 2]
+    assert second.previous == first.digest
+    assert case.last("opened") == first
+    assert case.last("report") is None
+    assert case.changed() == []
+
+
+def test_only_the_owner_may_look(case: Case) -> None:
+    case.add("opened", by="ada", written=5, body={})
+    assert stat.S_IMODE(case.folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((case.folder / "001-opened.json").stat().st_mode) == 0o400
+
+
+def test_two_writers_never_take_one_number(case: Case) -> None:
+    case.add("opened", by="ada", written=0, body={})
+    started = threading.Barrier(4)
+
+    def write() -> None:
+        started.wait()
+        for number in range(5):
+            case.add("note", by="ada", written=number, body={})
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [one.number for one in case.entries()] == list(range(1, 22))
+    assert case.changed() == []
+    assert not list(case.folder.glob(".*"))
+
+
+def test_a_record_that_is_gone_or_was_changed_is_told_of(case: Case) -> None:
+    for kind in ("opened", "note", "note"):
+        case.add(kind, by="ada", written=1, body={})
+    path = case.folder / "002-note.json"
+    path.chmod(0o600)
+    path.write_text(path.read_text().replace('"ada"', '"eve"'))
+    assert case.changed() == ["record 2 was changed after record 3 was made"]
+    path.unlink()
+    assert case.changed() == ["record 2 is not there"]
+
+
+def test_what_cannot_be_read_says_so(case: Case, tmp_path: Path) -> None:
+    with pytest.raises(NoCase, match="is no case"):
+        Case.open(tmp_path)
+    with pytest.raises(NoCase, match="is no case"):
+        Case.open(tmp_path / "nowhere")
+    (case.folder / "001-opened.json").write_text("{")
+    with pytest.raises(NoCase, match="cannot be read"):
+        case.entries()
+
+
+def test_a_folder_s_name_is_safe_and_new(tmp_path: Path) -> None:
+    first = new_folder(tmp_path, "RUN/../../x y")
+    assert first.parent == tmp_path
+    assert first.name == "CASE-RUN-..-..-x-y"
+    first.mkdir()
+    assert new_folder(tmp_path, "RUN/../../x y").name == f"{first.name}-2"
+    with pytest.raises(CaseThere):
+        Case.create(first)
+
+
+def test_a_file_is_there_whole_and_replaces_none(tmp_path: Path) -> None:
+    write_new(tmp_path / "a.md", b"one")
+    with pytest.raises(CaseThere):
+        write_new(tmp_path / "a.md", b"two")
+    assert (tmp_path / "a.md").read_bytes() == b"one"
+    assert json.dumps(sorted(path.name for path in tmp_path.iterdir())) == '["a.md"]'
