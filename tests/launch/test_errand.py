@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rerail.clock import monotonic_ns
-from rerail.errors import CommandNotFound
+from rerail.errors import CommandNotFound, UsageProblem
 from rerail.launch import errand
 from rerail.launch.errand import Errand, run_errand
 
@@ -106,3 +106,10 @@ def test_its_session_is_told_and_what_goes_wrong_then_ends_it() -> None:
         run_errand(["sleep", "60"], cwd=Path("/"), environment=dict(os.environ), seconds=50,
                    on_start=refuse)  # fmt: skip
     assert ends(told[0])
+
+
+def test_a_system_that_cannot_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    errand.must_be_possible()
+    monkeypatch.delattr(os, "pidfd_open")
+    with pytest.raises(UsageProblem, match="cannot tell when"):
+        errand.must_be_possible()

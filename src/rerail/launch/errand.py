@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from rerail.clock import monotonic_ns
+from rerail.errors import UsageProblem
 from rerail.launch.spawn import spawn
 
 if TYPE_CHECKING:
@@ -44,6 +45,15 @@ class Errand(Struct, frozen=True):
     def well(self) -> bool:
         """Whether it ended by itself, with status 0, and all it said is there."""
         return not (self.status or self.signal or self.timed_out or self.cut)
+
+
+def must_be_possible() -> None:
+    """Raises UsageProblem where the system has no descriptor for a process's end."""
+    if not hasattr(os, "pidfd_open"):
+        raise UsageProblem(
+            "this system cannot tell when a command ends within its time",
+            hint="run it on Linux 5.3 or later",
+        )
 
 
 def run_errand(

@@ -16,6 +16,7 @@ from rerail.capture.keeping import Keeping, Run
 from rerail.errors import NotOnTape, RerailError, UsageProblem
 from rerail.holds import Holds
 from rerail.launch.child import Ending
+from rerail.launch.errand import must_be_possible
 from rerail.proxy.certs import Authority, default_folder
 from rerail.tape.event import Event
 from rerail.tape.plane_records import (
@@ -72,6 +73,7 @@ def apply_stored(settings: FollowSettings, approval_id: str = "") -> Done:
 def _follow(
     settings: FollowSettings, relation: Relation, work: "Callable[[_Following], Done]"
 ) -> Done:
+    must_be_possible()
     with Tape.open(settings.source) as tape, Holds.open(settings.environment) as holds:
         stored = read_run(tape)
         read = _contract_for(settings, stored)

@@ -14,6 +14,7 @@ from msgspec import Struct
 from rerail.errors import UsageProblem
 from rerail.holds import Attempt, Holds
 from rerail.launch.child import Ending
+from rerail.launch.errand import must_be_possible
 from rerail.launch.family import alive_in_session
 from rerail.tape.plane_records import ActionReconciled, HoldReleased, TargetState
 from rerail.tape.reader import Tape
@@ -51,6 +52,7 @@ def reconcile(
     settings: FollowSettings, attempt: Attempt, *, said: TargetState | None = None, reason: str = ""
 ) -> Reconciled:
     """Find out what an attempt did: by the target's own command, or by what a person `said`."""
+    must_be_possible()
     with Tape.open(settings.source) as tape, Holds.open(settings.environment) as holds:
         if said is None:
             _must_be_over(tape, attempt)

@@ -18,6 +18,7 @@ from rerail.capture.session import Recording, RecordSettings
 from rerail.errors import RerailError, UsageProblem
 from rerail.holds import Holds
 from rerail.launch.child import Child, Ending
+from rerail.launch.errand import must_be_possible
 from rerail.proxy.reach import UpstreamSettings
 from rerail.tape.plane_records import (
     CleanupDone,
@@ -117,6 +118,7 @@ def run_task(settings: RunSettings) -> Done:
 
     Raises TaskHeld, UsageProblem and others where nothing was begun: then there is no tape.
     """
+    must_be_possible()
     read = read_contract(settings.contract)
     with Holds.open(settings.environment) as holds:
         number, done = 1, _Run(settings, read, holds, 1, None).go()
