@@ -96,7 +96,8 @@ def test_a_head_without_credentials_is_the_same_object() -> None:
 
 BLANKS = st.text(" \t", max_size=3).map(str.encode)
 SECRET = st.from_regex(rb"[A-Za-z0-9+/=._~!@#$%&*:-]{16,60}", fullmatch=True)
-PLAIN = st.from_regex(rb"X-[A-Za-z]{1,9}: [ -~]{0,30}", fullmatch=True)
+# No k, t or w: no name of a secret can be spelled.
+PLAIN = st.from_regex(rb"X-[A-JL-SUVX-Za-jl-suvx-z]{1,9}: [ -~]{0,30}", fullmatch=True)
 END = st.sampled_from([b"\r\n", b"\n", b"\r"])
 
 
