@@ -354,6 +354,20 @@ def test_the_linked_test_is_run_and_then_every_point_holds(
     assert "is not the test that was linked" in again.err
 
 
+def test_a_test_that_somebody_else_linked_is_not_run(
+    case: Path, rerail: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test, ran = case.parent / "test_guard.py", case.parent / "ran"
+    test.write_text(f"import pathlib\npathlib.Path({str(ran)!r}).touch()\n")
+    rerail("trace", "check", case, "--test", test)
+    assert ran.exists()
+    ran.unlink()
+    monkeypatch.setenv("XDG_DATA_HOME", str(case.parent / "another user"))
+    done = rerail("trace", "check", case)
+    assert "was not linked by you on this machine" in done.err
+    assert not ran.exists()
+
+
 def test_diagnose_against_a_good_run(case: Path, rerail: Verb) -> None:
     good = run_8894(case.parent / "good.tape", checked_by="12")
     lines = rerail("trace", "diagnose", case, "--against", good).lines
