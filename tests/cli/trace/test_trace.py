@@ -177,6 +177,10 @@ def test_a_tape_of_another_run_is_taken_in_on_a_word_only(case: Path, rerail: Ve
     assert done.json["joined_by"] == {"B": ["on somebody's word: it is the proxy's"]}
 
 
+def test_a_source_is_taken_in_once(case: Path, rerail: Verb, tape: Path) -> None:
+    rerail("trace", "collect", case, tape).assert_complaint(2, "is source A of the case already")
+
+
 # timeline, verify, diagnose, safety
 
 
