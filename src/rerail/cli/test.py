@@ -9,7 +9,8 @@ import click
 
 from rerail.cli.options import COMMAND, TAPE, TakesCommand
 from rerail.cli.texts import json_text, one_line, say
-from rerail.cli.trace.shared import by_option, linked_test, write
+from rerail.cli.trace.linked import linked_test
+from rerail.cli.trace.shared import by_option, write
 from rerail.errors import NotOnTape, UsageProblem
 from rerail.tape.reader import Tape
 from rerail.trace.case import Case

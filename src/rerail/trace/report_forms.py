@@ -4,6 +4,7 @@ What stands in a report may be a stranger's: in Markdown and HTML it is text, an
 """
 
 import html
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -12,6 +13,7 @@ from rerail.trace.finding import Evidence
 from rerail.trace.report import Line, Report
 
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
+_LINE_ENDS: Final = re.compile("[\x85\u2028\u2029]")
 _SECTIONS: Final = (
     ("links", "Links"),
     ("safety", "Safety"),
@@ -41,7 +43,9 @@ def to_yaml(report: Report, sources: Mapping[str, str]) -> str:
     import yaml
 
     document: dict[str, Any] = report.values() | {"sources": dict(sources)}
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    # Line ends of Unicode would be folded into blanks: then everything beyond ASCII is escaped.
+    plain = _LINE_ENDS.search(json.dumps(document, ensure_ascii=False)) is None
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=plain, width=100)
 
 
 def to_markdown(report: Report, sources: Mapping[str, str], contents: Contents) -> str:

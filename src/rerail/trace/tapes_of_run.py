@@ -34,8 +34,11 @@ def tapes_of_run(run_id: str, folders: Iterable[Path]) -> list[TapeOfRun]:
     """
     there = [tape for folder in folders for tape in _tapes(folder)]
     chain, found = {run_id}, []
+    known: set[tuple[str, int]] = set()
     for tape in sorted(there, key=lambda tape: (tape.run_id != run_id, tape.began)):
-        if tape.run_id in chain or tape.follows in chain:
+        is_copy = (tape.run_id, tape.began) in known
+        if not is_copy and (tape.run_id in chain or tape.follows in chain):
+            known.add((tape.run_id, tape.began))
             chain.add(tape.run_id)
             found.append(tape)
     if not found:

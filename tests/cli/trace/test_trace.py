@@ -177,6 +177,10 @@ def test_a_tape_of_another_run_is_taken_in_on_a_word_only(case: Path, rerail: Ve
     assert done.json["joined_by"] == {"B": ["on somebody's word: it is the proxy's"]}
 
 
+def test_a_source_is_taken_in_once(case: Path, rerail: Verb, tape: Path) -> None:
+    rerail("trace", "collect", case, tape).assert_complaint(2, "is source A of the case already")
+
+
 # timeline, verify, diagnose, safety
 
 
@@ -352,6 +356,20 @@ def test_the_linked_test_is_run_and_then_every_point_holds(
     again = rerail("trace", "check", case)
     assert again.status == 1
     assert "is not the test that was linked" in again.err
+
+
+def test_a_test_that_somebody_else_linked_is_not_run(
+    case: Path, rerail: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test, ran = case.parent / "test_guard.py", case.parent / "ran"
+    test.write_text(f"import pathlib\npathlib.Path({str(ran)!r}).touch()\n")
+    rerail("trace", "check", case, "--test", test)
+    assert ran.exists()
+    ran.unlink()
+    monkeypatch.setenv("XDG_DATA_HOME", str(case.parent / "another user"))
+    done = rerail("trace", "check", case)
+    assert "was not linked by you on this machine" in done.err
+    assert not ran.exists()
 
 
 def test_diagnose_against_a_good_run(case: Path, rerail: Verb) -> None:

@@ -1,32 +1,26 @@
 """`rerail trace check`: does the investigation itself hold? Six points."""
 
-import os
-import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from hashlib import sha256
 from pathlib import Path
 
 import click
 
-from rerail.cli.complaint import say_aside
 from rerail.cli.texts import json_text, one_line, say, styled
+from rerail.cli.trace.linked import linked_test, outcome
 from rerail.cli.trace.safety import held
 from rerail.cli.trace.shared import (
     by_option,
     case_argument,
     json_option,
-    linked_test,
     opened,
     write,
 )
 from rerail.clock import wall_ns
 from rerail.errors import RerailError
-from rerail.launch.aside import Aside
 from rerail.tape.seal import verify
 from rerail.trace.case import Case
-from rerail.trace.check import Material, Point, SourceState, TestOutcome
+from rerail.trace.check import Material, Point, SourceState
 from rerail.trace.check import check as judge
 from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.final import final_state
@@ -53,7 +47,7 @@ def check(case: Path, test: Path | None, by: str | None, as_json: bool) -> int:
     """Check an investigation before it is closed. 0 every point holds, 1 one does not.
 
     A point that nobody can judge does not hold either: a review that is not there, a test that was
-    never made. The linked test is run, with pytest.
+    never made. The linked test is run, with pytest, where you linked it on this machine.
     """
     with opened(case) as (found, sources):
         if test is not None:
@@ -91,24 +85,8 @@ def _material(case: Case, sources: list[CaseSource]) -> Material:
         sources=[*_states(entries_of(case), sources)],
         unopened=[*_unopened(diagnosis, sources)],
         second=second_place(diagnosis, sources),
-        test=_outcome(case),
+        test=outcome(case),
     )
-
-
-def _outcome(case: Case) -> TestOutcome:
-    """What the linked test comes to now; `not run` where it is gone, was changed, or cannot run."""
-    linked = case.last("test")
-    path = Path(linked.body["path"]) if linked else None
-    if linked is None or path is None or not path.is_file():
-        return "not run"
-    if sha256(path.read_bytes()).hexdigest() != linked.body.get("sha256"):
-        say_aside(f"rerail: {path} is not the test that was linked; link it anew with --test")
-        return "not run"
-    line = shlex.join([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name])
-    with Aside() as aside:
-        status = aside.shell(line, path.parent, os.environ).status
-    outcomes: dict[int, TestOutcome] = {0: "passed", 1: "failed"}
-    return outcomes.get(status, "not run")
 
 
 def _states(entries: Sequence[SourceEntry], sources: Sequence[CaseSource]) -> Iterator[SourceState]:

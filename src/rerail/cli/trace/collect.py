@@ -98,6 +98,7 @@ def _collect(
     joined_by: dict[str, Sequence[str]] = {}
     opens = opener()
     for path in sources:
+        _must_be_new(path, entries, case)
         name = next_name(entries)
         new = offered(path, name, mapping=mapping, run=run)
         with (
@@ -109,6 +110,14 @@ def _collect(
     with opened_entries(entries, case.folder, opens) as opened:
         records = worded(gather(opened), opened)
     return _Collected(entries, joined_by, records, needs(records))
+
+
+def _must_be_new(path: Path, entries: Sequence[SourceEntry], case: Case) -> None:
+    """A source that is there twice would count everything twice."""
+    for entry in entries:
+        if entry.found_at(case.folder).resolve() == path.resolve():
+            hint = "`rerail trace collect CASE` alone says what the case has"
+            raise UsageProblem(f"{path} is source {entry.name} of the case already", hint=hint)
 
 
 def _shared(

@@ -3,7 +3,6 @@
 import getpass
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from rerail.trace.case import Case, Entry
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.log_source import LogSource, read_mapping
 from rerail.trace.record import CaseSource
-from rerail.trace.sources_of_case import Opener, SourceEntry, entries_of, opened_sources
+from rerail.trace.sources_of_case import Opener, SourceEntry, opened_sources
 from rerail.trace.story_source import StorySource
 from rerail.trace.tape_source import TapeSource
 
@@ -93,10 +92,3 @@ def section(title: str, findings: Sequence[Finding], mark: Callable[[Finding], s
     heading(title)
     for finding in findings:
         say_finding(finding, mark(finding))
-
-
-def linked_test(test: Path, case: Case) -> dict[str, Any]:
-    """The record that links a pytest file to a case: the test that its failed run is kept as."""
-    tapes = [entry.tape_id for entry in entries_of(case) if entry.tape_id]
-    digest = sha256(test.read_bytes()).hexdigest()
-    return {"path": str(test.absolute()), "sha256": digest, "tapes": tapes}
