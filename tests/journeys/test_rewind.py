@@ -356,6 +356,8 @@ def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
         (["--to", "3", "--answer", "yes"], "the answer is not JSON"),
         (["--to", "3", "--edit-request", "nowhere"], "cannot read the patch in nowhere"),
         (["--to", "1", "--restore-workspace", "--workspace", "in-place"], "makes none"),
+        (["--to", "1", "-n", "2", "--workspace", "in-place"], "-n needs a copy"),
+        (["--to", "1", "-n", "2", "--answer", '{"wash": ""}'], "at s1, the request has no result"),
         (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
     ],
 )
