@@ -68,6 +68,7 @@ def test_a_failed_run_is_rewound_and_ends_well(rail: Rail, sdk: str, model: Simu
     assert ran.status == 0, ran.said
     assert report["ended_well"]
     assert (report["step"], report["check"]["errors_at_step"]) == (3, 1)
+    assert report["hint"] == HINT
     assert report["chosen"] == f"the last of {TURNS + 1} steps with the fewest errors (1)"
     assert report["check"]["errors_at_end"] == 0
     assert report["replay"]["counts"]["matched_model_calls"] == 2
