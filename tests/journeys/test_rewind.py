@@ -68,6 +68,7 @@ def test_a_failed_run_is_rewound_and_ends_well(rail: Rail, sdk: str, model: Simu
     assert ran.status == 0, ran.said
     assert report["ended_well"]
     assert (report["step"], report["check"]["errors_at_step"]) == (3, 1)
+    assert report["hint"] == HINT
     assert report["chosen"] == f"the last of {TURNS + 1} steps with the fewest errors (1)"
     assert report["check"]["errors_at_end"] == 0
     assert report["replay"]["counts"]["matched_model_calls"] == 2
@@ -356,6 +357,8 @@ def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
         (["--to", "3", "--answer", "yes"], "the answer is not JSON"),
         (["--to", "3", "--edit-request", "nowhere"], "cannot read the patch in nowhere"),
         (["--to", "1", "--restore-workspace", "--workspace", "in-place"], "makes none"),
+        (["--to", "1", "-n", "2", "--workspace", "in-place"], "-n needs a copy"),
+        (["--to", "1", "-n", "2", "--answer", '{"wash": ""}'], "at s1, the request has no result"),
         (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
     ],
 )

@@ -58,6 +58,15 @@ def check_chat(history: list[dict[str, Any]]) -> None:
     assert not owed
 
 
+def check_turns(history: list[dict[str, Any]]) -> None:
+    """Ollama: calls have no ids; so many results follow them, and nothing stands between."""
+    owed = 0
+    for message in history:
+        assert (message["role"] == "tool") == (owed > 0)
+        owed = owed - 1 if owed else len(message.get("tool_calls", ()))
+    assert owed == 0
+
+
 def check_blocks(history: list[dict[str, Any]]) -> None:
     """Anthropic: a user begins; the message after tool uses begins with the results of them all."""
     assert history[0]["role"] == "user"
@@ -95,7 +104,7 @@ def check_contents(history: list[dict[str, Any]]) -> None:
 
 CHECKS = {
     "openai.chat_completions": check_chat,
-    "ollama.chat": check_chat,
+    "ollama.chat": check_turns,
     "anthropic.messages": check_blocks,
     "openai.responses": check_items,
     "gemini.generate_content": check_contents,

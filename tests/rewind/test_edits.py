@@ -90,6 +90,17 @@ def test_another_conversation_is_left_alone() -> None:
     assert asked.change(CHAT, b'{"model": "small", "messages": []}', 9)[1] == ""
 
 
+def test_a_conversation_goes_on_with_other_tools_or_another_model() -> None:
+    asked = edits((1, "hint", "First."))
+    hint = {"role": "user", "content": "First."}
+    changed(asked, USER, LATER, USER)
+    tools = [{"type": "function", "function": {"name": "look"}}]
+    grown = [USER, LATER, USER, LATER]
+    assert changed(asked, *grown, tools=tools)["messages"] == [USER, LATER, USER, hint, LATER]
+    assert changed(asked, *grown, model="n")["messages"] == [USER, LATER, USER, hint, LATER]
+    assert changed(asked, LATER, *grown, model="n")["messages"] == [LATER, *grown]
+
+
 def test_where_the_provider_keeps_the_history_an_edit_is_made_once() -> None:
     asked = edits((1, "hint", "First."), (2, "patch", '[{"op": "add", "path": "/x", "value": 1}]'))
     told = {"type": "function_call_output", "call_id": "c1", "output": "old"}

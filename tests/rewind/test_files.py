@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from rerail.rewind.files import FilesAtStep, files_at
+from rerail.errors import NotOnTape, UserError
+from rerail.playback.onward import CannotGoOn
+from rerail.playback.scratch import Copy
+from rerail.rewind.files import FilesAtStep, PutInPlace, files_at
 from rerail.rewind.moments import Moments
 from rerail.tape.reader import Tape
 from rerail.testing.tapes import Recording
+from tests.rewind.conftest import Steps
 
 
 @pytest.fixture
@@ -53,3 +57,22 @@ def test_without_snapshots_nobody_knows(opened: ExitStack, tmp_path: Path) -> No
     assert files_at(1, some, none) is None
     assert files_at(1, none, some) is None
     assert files_at(9, some, some) is None
+
+
+def test_files_that_are_of_no_one_moment_are_not_put_in_place(make_steps: Steps) -> None:
+    with pytest.raises(UserError, match="they are of no one moment"):
+        PutInPlace.of(make_steps({"a": "1"}, inconsistent=True), 1)
+    tape = make_steps({"a": "1"})
+    with pytest.raises(NotOnTape, match="no snapshot of step s9"):
+        PutInPlace.of(tape, 9)
+
+
+def test_what_cannot_be_put_in_place_lets_nothing_go_on(make_steps: Steps, tmp_path: Path) -> None:
+    tape = make_steps({"a": "1"})
+    files = PutInPlace.of(tape, 1)
+    (folder,) = files.snapshots
+    gone = Copy(Path(folder), tmp_path / "gone", (), ())
+    with pytest.raises(CannotGoOn, match="the files of s1 cannot be put in place") as refused:
+        files.put([gone])
+    assert refused.value.code == "files_not_in_place"
+    assert not files.put([Copy(tmp_path, tmp_path, (), ())])

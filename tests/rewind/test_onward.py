@@ -59,9 +59,16 @@ def test_attempts_at_a_turn_are_one() -> None:
     assert refused.value.code == "turns_used_up"
 
 
-def test_a_websocket_that_nobody_knows_is_not_opened() -> None:
-    with pytest.raises(CannotGoOn, match="this WebSocket is not on the tape"):
-        Onward(1).take_turn(1, CALL, request("GET"))
+@pytest.mark.parametrize(
+    ("api", "why"),
+    [
+        ("openai.responses", "this WebSocket is not on the tape"),
+        ("gemini.live", "a session of gemini.live cannot go on live"),
+    ],
+)
+def test_a_websocket_that_cannot_go_on_says_why(api: str, why: str) -> None:
+    with pytest.raises(CannotGoOn, match=why):
+        Onward(1).take_turn(1, replace(CALL, api=api), request("GET"))
 
 
 def test_the_hint_keeps_its_place_in_its_conversation() -> None:

@@ -13,15 +13,28 @@ from rerail.cli.progress import progress
 from rerail.cli.scores import errors_text
 from rerail.cli.texts import json_text, quantity, say, table
 from rerail.rewind.choice import Chosen
+from rerail.rewind.plan import planned
 from rerail.rewind.report import RewindReport
 from rerail.rewind.side_by_side import Fork, Outcome, fork_side_by_side
+from rerail.tape.reader import Tape
+from rerail.tape.records import Edit
+from rerail.workspace.kept import Kept
 
 _OURS: Final = ("to", "forks", "output", "as_json", "jobs")
 _HEADERS: Final = ("fork", "ended", "calls", "in", "out", "errors")
 
 
-def make_forks(context: click.Context, chosen: Chosen, tapes: list[Path], jobs: int) -> int:
-    """Run the command line of this context once for each tape; returns the exit status."""
+def make_forks(
+    context: click.Context, tape: Tape, chosen: Chosen, edits: list[Edit], tapes: list[Path]
+) -> int:
+    """Run the command line of this context once for each tape; returns the exit status.
+
+    Raises UserError where the edits cannot be made: it is said once.
+    """
+    same_agent = not context.meta[COMMAND]
+    planned(tape, chosen.step, edits, same_agent=same_agent)
+    # Without snapshots there are no copies: they would be in each other's way.
+    jobs = (context.params["jobs"] or 0) if Kept(tape).all else 1
     given = [*_words(context), "--to", f"s{chosen.step}", "--json"]
     command = context.meta[COMMAND]
 

@@ -138,9 +138,10 @@ def rewind(
     from rerail.sandbox.choose import choose_sandbox
     from rerail.tape.reader import Tape
 
-    if restore and files == "in-place":
+    needs_copy = "--restore-workspace" if restore else "-n" if forks > 1 else ""
+    if needs_copy and files == "in-place":
         raise UsageProblem(
-            "--restore-workspace changes a copy, and --workspace in-place makes none",
+            f"{needs_copy} needs a copy to work in, and --workspace in-place makes none",
             hint="give one of them",
         )
     environment, target = dict(os.environ), read_target(to)
@@ -166,18 +167,19 @@ def rewind(
         met = went_on(environment, run_id=run.run_id, task_id=run.task_id, despite=despite)
         with checking(asked) as how:
             chosen = choose(opened, target, asked.parsed(), how)
+        edits = _edits(chosen.step, texts)
         if forks > 1:
             from rerail.cli.forks import make_forks, tapes_for
 
             stem = output or _named(tape, chosen.step)
             tapes = tapes_for(stem, forks, overwrite=force)
-            return make_forks(context, chosen, tapes, jobs or 0)
+            return make_forks(context, opened, chosen, edits, tapes)
         settings = RewindSettings(
             step=chosen.step,
             why=chosen.why,
             replay=way_there,
             output=output or _beside(tape, chosen.step, overwrite=force),
-            edits=_edits(chosen.step, texts),
+            edits=edits,
             turns=turns,
             allowed=may_pass,
             overwrite=force,

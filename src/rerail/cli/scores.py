@@ -88,11 +88,16 @@ def files_text(found: Changes | None) -> str:
     """`~ api.ts, + types.ts`; of many the first ones, for a person."""
     if not found:
         return ""
-    marked = sorted(_marked(found))
+    marked = sorted(_marked(found), key=_of_interest)
     shown = marked[:_NAMED] if for_person() else marked
     names = [f"{mark} {name}" for name, mark in shown]
     more = len(marked) - len(shown)
     return ", ".join([*names, *([f"{more} more"] if more else [])])
+
+
+def _of_interest(named: tuple[str, str]) -> tuple[bool, str]:
+    """What git keeps for itself comes last."""
+    return named[0].startswith(".git/"), named[0]
 
 
 def _marked(found: Changes) -> Iterator[tuple[str, str]]:

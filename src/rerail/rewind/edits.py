@@ -14,7 +14,7 @@ from rerail.errors import UsageProblem
 from rerail.llm.answer import NoSuchResult, Spot, find_result, put_result
 from rerail.llm.hint import NoPlaceForHint, Place, encoded, place_in, with_hint
 from rerail.llm.meaning import prompt_of
-from rerail.llm.view import Prompt
+from rerail.llm.view import Message, Prompt
 from rerail.tape.records import Edit
 
 _SHOWN: Final = 60
@@ -155,12 +155,15 @@ def _patched(document: Any, operation: dict[str, Any]) -> Any:
 class Edits:
     """All edits of one rewind, in their order, and the conversation in which they are made.
 
-    Each stands with its record on the fork's tape. `lane` is None before the first request.
+    Each stands with its record on the fork's tape. A request is of the conversation where it asks
+    the same model with the same tools as the first one did, or begins with what that one said: an
+    agent may take up another tool, or another model. `lane` is None before the first request.
     """
 
     all: list[tuple[Edit, Editor]] = field(default_factory=list)
     api: str = ""
     lane: tuple[str, tuple[str, ...]] | None = None
+    begins: tuple[Message, ...] = ()
 
     @classmethod
     def of(cls, edits: Sequence[Edit]) -> "Edits":
@@ -192,8 +195,8 @@ class Edits:
             raise NotEditable("the request cannot be read as its API says")
         first = self.lane is None
         if first:
-            self.api, self.lane = api, _lane(prompt)
-        elif self.api != api or self.lane != _lane(prompt):
+            self.api, self.lane, self.begins = api, _lane(prompt), _history(prompt)
+        elif self.api != api or not self._goes_on(prompt):
             return body, ""  # Another conversation, such as a title's.
         if prompt.continues:
             # The provider keeps the history itself, and with it what was put in before.
@@ -201,6 +204,16 @@ class Edits:
         for editor in due:
             body = editor.put(api, body)
         return body, ", ".join(dict.fromkeys(editor.why for editor in due))
+
+    def _goes_on(self, prompt: Prompt) -> bool:
+        if self.lane == _lane(prompt):
+            return True
+        count = len(self.begins)
+        return count > 1 and _history(prompt)[:count] == self.begins
+
+
+def _history(prompt: Prompt) -> tuple[Message, ...]:
+    return tuple(message for message in prompt.messages if message.role != "system")
 
 
 def _editor(edit: Edit) -> Editor:

@@ -12,7 +12,7 @@ from typing import Final
 
 from rerail.compare.canon import Request
 from rerail.errors import UsageProblem
-from rerail.llm.calls import ModelCall
+from rerail.llm.calls import ModelCall, tells_turns
 from rerail.llm.session import HistoryMissing, Said, is_stored, whole_request
 from rerail.playback.onward import CannotGoOn, Edited
 from rerail.playback.scratch import Copy
@@ -90,7 +90,10 @@ class Onward:
 
     def take_turn(self, turn: int, call: ModelCall, request: Request) -> None:
         if request.method == "GET" and not request.body:
-            raise CannotGoOn("this WebSocket is not on the tape", code="websocket")
+            why = "this WebSocket is not on the tape"
+            if not tells_turns(call.api):
+                why = f"a session of {call.api} cannot go on live"
+            raise CannotGoOn(why, code="websocket")
         if turn in self.taken:
             return
         if self.turns is not None and len(self.taken) >= self.turns:

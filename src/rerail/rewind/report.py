@@ -17,6 +17,7 @@ from rerail.playback.render import render
 from rerail.playback.report import Report
 from rerail.rewind.files import FilesAtStep
 from rerail.rewind.onward import Onward
+from rerail.tape.records import Edit
 
 FORMAT: Final = 1
 _NAMED: Final = 5
@@ -75,6 +76,7 @@ class RewindReport(Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     rerail: str
     step: int
+    hint: Annotated[str, _says("of this rewind; those of earlier ones are among `edits`")] = ""
     edits: list[EditMade] = []
     turns: Annotated[int | None, _says("the budget of further turns; null: none")] = None
     fork: Fork
@@ -109,6 +111,7 @@ def make_report(
     return RewindReport(
         rerail=replay.rerail,
         step=onward.step,
+        hint=next((e.text for e in onward.edits.records if _is_own_hint(e, onward)), ""),
         edits=[EditMade(step=e.step, kind=e.kind, text=e.text) for e in onward.edits.records],
         turns=onward.turns,
         fork=Fork(path=str(kept.tape), id=kept.tape_id, run_id=kept.run_id),
@@ -127,6 +130,10 @@ def make_report(
         check=check,
         replay=replay,
     )
+
+
+def _is_own_hint(edit: Edit, onward: Onward) -> bool:
+    return edit.kind == "hint" and edit.step == onward.step
 
 
 def _place(place: Place) -> HintPlace:
