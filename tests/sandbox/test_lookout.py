@@ -212,6 +212,47 @@ os._exit(0)
 
 
 @needs_filter
+@pytest.mark.parametrize("user", [0, 65534], ids=["as we are", "nobody"])
+def test_who_stands_by_lets_go_on_when_the_first_is_killed(
+    servers: tuple[int, int], user: int
+) -> None:
+    if user and os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    if shutil.which("bash") is None:
+        pytest.skip("no bash")
+    recorder = f"""
+import os, signal
+from pathlib import Path
+from rerail.launch.child import start
+from rerail.sandbox.lookout import Lookout
+from rerail.sandbox.machine import here
+import rerail.sandbox.notify  # which nobody else may read
+os.chdir("/")
+if {user}:
+    os.setuid({user})
+looking = Lookout(here(), set(), list, print)
+script = "read; exec 3<>/dev/tcp/127.0.0.1/{servers[1]} && echo went on"
+with start(["bash", "-c", script], cwd=Path("/"), environment=dict(os.environ), lookout=looking):
+    assert looking.stand_by()
+    os.write(2, b"ready\\n")
+    signal.pause()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", recorder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        assert process.stderr.readline() == b"ready\n"
+        process.kill()
+        process.wait(20)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"went on\n"
+
+
+@needs_filter
 def test_a_filter_that_is_refused_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> int:
         raise PermissionError(1, "Operation not permitted")

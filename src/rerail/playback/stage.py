@@ -318,6 +318,8 @@ class PlayedSession:
         hold, what = self._stage.hold, arriving.head.start.decode("latin-1")
         if hold and hold.holds(answer.request, what, lambda: self._let_go(arriving, answer)):
             self._busy = True
+            if isinstance(answer, Served):  # others are answered meanwhile
+                self._stage.order.happened(answer.plan.exchange_id, "head", "end")
         else:
             self._give(arriving, answer)
 

@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rerail.sandbox import seccomp
@@ -82,7 +83,11 @@ class Lookout:
         Gives its pid, 0 where there is nothing to look at.
         """
         if self._thread.is_alive():
-            self._standing_by, self._present = stand_by(self._asks, self._let_go_on)
+            # Loaded now: nothing may be there to be loaded from once it is needed.
+            from rerail.sandbox.notify import let_go_on
+
+            serve = partial(answer_all, self._asks, partial(let_go_on, self._asks))
+            self._standing_by, self._present = stand_by(self._asks, serve)
         return self._standing_by
 
     def join(self, seconds: float) -> bool:
@@ -106,10 +111,6 @@ class Lookout:
             with suppress(ChildProcessError):
                 os.waitpid(self._standing_by, 0)
             self._standing_by = 0
-
-    def _let_go_on(self) -> None:
-        self._tell = lambda passed: None
-        self._look()
 
     def _look(self) -> None:
         looking: list[Looking] = []

@@ -54,6 +54,11 @@ def answer(descriptor: int, call: Call, error: int = 0) -> None:
     fcntl.ioctl(descriptor, _ANSWER, bytearray(_RESPONSE.pack(*words)))
 
 
+def let_go_on(descriptor: int) -> None:
+    """Let the next call go on, whatever it is. Raises OSError where its caller is gone."""
+    answer(descriptor, receive(descriptor))
+
+
 def check_waiting(descriptor: int, call: Call) -> None:
     """A process that ended may have left its number to another: ask after reading of it.
 
