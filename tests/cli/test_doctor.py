@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rerail.cli.main import run
+from rerail.script.engine import EngineMissing
 
 
 @pytest.fixture(autouse=True)
@@ -82,3 +83,17 @@ def test_what_goes_past_a_recording_is_told_or_why_it_is_not(
     monkeypatch.setattr(lookout, "here", lambda: None)
     found = checks(capfd)["what goes past a recording"]
     assert (found["state"], found["detail"]) == ("limited", "not noticed: this kernel cannot tell")
+
+
+def test_whether_a_durable_script_runs_is_tried(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checks(capfd)["durable scripts"]["state"] == "ok"
+
+    def missing() -> object:
+        raise EngineMissing("it is not installed", hint="pip install it")
+
+    monkeypatch.setattr("rerail.script.engine._monty", missing)
+    monkeypatch.setattr("rerail.script.engine._pools", {})
+    found = checks(capfd)["durable scripts"]
+    assert (found["state"], found["mend"]) == ("limited", "pip install it")

@@ -62,6 +62,7 @@ def _checks(environ: Mapping[str, str]) -> Iterator[Check]:
     yield _plane()
     yield _lookout(environ)
     yield _probes()
+    yield _scripts()
     for name, how in CLIENTS.items():
         place = shutil.which(name, path=environ.get("PATH"))
         yield Check(name, "ok" if place else "limited", how if place else "not on PATH")
@@ -120,6 +121,24 @@ def _plane() -> Check:
         return Check("tasks in two planes", "ok", "an agent is kept from what is not its own")
     detail = f"a contract with a target is refused: {gaps[0].layer.name}: {gaps[0].why}"
     return Check("tasks in two planes", "limited", detail, gaps[0].layer.mend)
+
+
+def _scripts() -> Check:
+    """Whether a durable script runs here."""
+    from rerail.script.engine import Ended, Session, engine_name
+    from rerail.script.limits import Limits
+
+    try:
+        session = Session.open("6 * 7", "doctor.py", Limits())
+        try:
+            ran = session.start({})
+        finally:
+            session.close()
+        if ran == Ended(42):
+            return Check("durable scripts", "ok", f"run on {engine_name()}")
+        return Check("durable scripts", "limited", f"{engine_name()} miscounts: {ran}")
+    except RerailError as error:
+        return Check("durable scripts", "limited", error.what, error.hint or "")
 
 
 def _lookout(environ: Mapping[str, str]) -> Check:

@@ -1,4 +1,4 @@
-"""The only room that talks to Monty: scripts in workers, their pauses, their states as bytes.
+"""The only module that talks to Monty: scripts in workers, their pauses, their states as bytes.
 
 A pool of worker processes, started when first needed, serves all scripts of this process. Knows no
 tape. Monty does not authenticate a state: whoever calls `load` has checked the bytes before.
