@@ -1,8 +1,12 @@
-"""What a person reads of a rewind."""
+"""What a person reads of a rewind, and the published form of its report."""
 
+import json
+from pathlib import Path
 from typing import Any
 
-from rerail.llm.hint import Place
+import jsonschema
+import pytest
+
 from rerail.playback.report import Containment, Counts, End, Report, TapeNamed
 from rerail.playback.verdict import Verdict
 from rerail.rewind.files import FilesAtStep
@@ -14,10 +18,11 @@ from rerail.rewind.report import (
     Live,
     RewindReport,
     lines,
+    schema,
     to_json,
-)  # fmt: skip
+)
 
-CHAT = "openai.chat_completions"
+PUBLISHED = Path(__file__).parents[2] / "spec" / "rewind-report.schema.json"
 
 
 def report(*, status: int = 0, **fields: Any) -> RewindReport:
@@ -94,6 +99,14 @@ def test_a_run_that_did_not_come_there_is_told_as_a_replay() -> None:
     assert not any(line.startswith("kept") for line in said)
 
 
-def test_it_is_one_json_document() -> None:
-    assert to_json(report()).endswith(b"}\n")
-    assert Place(CHAT, "messages", 1).after == 1
+def test_the_published_schema_is_that_of_the_report() -> None:
+    published = json.loads(PUBLISHED.read_text("utf-8"))
+    assert published == json.loads(json.dumps(schema())), (
+        f"the report changed: write rerail.rewind.report.schema() to {PUBLISHED.name}"
+    )
+    jsonschema.Draft202012Validator.check_schema(published)
+    edits = [EditMade(step=4, kind="hint", text="a")]
+    whole = report(edits=edits, files_at_step=FilesAtStep(), check=Checked(command="make"))
+    jsonschema.validate(json.loads(to_json(whole)), published)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**json.loads(to_json(whole)), "step": "s4"}, published)

@@ -1,11 +1,12 @@
 """What a rewind did, as data: how far it came on the tape, what it did live, how it ended. Pure.
 
-Requests, events and steps are plain numbers here, as in a replay's report. Fields are only added.
+Its schema is published (`spec/rewind-report.schema.json`). Requests, events and steps are plain
+numbers here, as in a replay's report. Fields are only added.
 """
 
 import shlex
 from collections.abc import Iterator
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
@@ -20,6 +21,7 @@ from rerail.rewind.onward import Onward
 from rerail.tape.records import Edit
 
 FORMAT: Final = 1
+SCHEMA_ID: Final = "urn:rerail:rewind-report:1"
 _NAMED: Final = 5
 
 
@@ -148,6 +150,16 @@ def _sum(counts: list[int | None]) -> int | None:
 def to_json(report: RewindReport) -> bytes:
     """The report as indented JSON with a line end."""
     return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of a report: what `spec/` publishes."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        "title": "rerail rewind report",
+        **msgspec.json.schema(RewindReport),
+    }
 
 
 def lines(report: RewindReport) -> Iterator[str]:
