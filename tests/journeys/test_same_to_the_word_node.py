@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -143,17 +144,22 @@ class OneAfterTheOther:
         return Reply(f"{name} {number} is heard")
 
 
+@pytest.mark.parametrize("language", ["python", *(f"node {major}" for major in MAJORS)])
 def test_calls_side_by_side_come_back_in_the_recorded_order(
     rail: Rail,
-    node: str,
+    language: str,
     start_model: Callable[..., SimulatedModel],
     authority: CertificateAuthority,
 ) -> None:
     """In a replay every reply could come at once, and what follows from them in another order."""
     model = start_model(OneAfterTheOther(), tls=authority.leaf("api.openai.com"))
     rail.resolve("api.openai.com", model.origin)
-    script = workspace_with(rail, "side_by_side_agent.mjs")
-    run = recorded(rail, node, str(script))
+    if language == "python":
+        agent = [sys.executable, str(workspace_with(rail, "side_by_side_agent.py"))]
+    else:
+        node = node_or_skip(int(language.split()[1]))
+        agent = [node, str(workspace_with(rail, "side_by_side_agent.mjs"))]
+    run = recorded(rail, *agent)
     for _ in range(3):
         replayed = rail.replay(run.tape)
         assert replayed.green, replayed.said
