@@ -66,3 +66,14 @@ def test_signals_are_given_back() -> None:
     with Aside():
         assert signal.getsignal(signal.SIGTERM) is not before
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_what_a_program_says_is_its_owners_alone(tmp_path: Path) -> None:
+    said = tmp_path / "fork.log"
+    said.write_text("from before")
+    said.chmod(0o644)
+    with Aside() as aside:
+        status, output = aside.program(["sh", "-c", "echo secret >&2; echo out"], os.environ, said)
+    assert (status, output) == (0, b"out\n")
+    assert said.read_text() == "secret\n"
+    assert said.stat().st_mode & 0o777 == 0o600

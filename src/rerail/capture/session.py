@@ -297,6 +297,8 @@ class Recording:
                 lookout=self._lookout,
             )
         except RerailError as error:
+            if self.recorder.workspace is not None:
+                self.recorder.workspace.close()
             self._keeping.close(Ending(error.exit_code), f"it did not start: {error.what}")
             raise
         if self._on_start is not None:

@@ -55,7 +55,7 @@ def make_forks(
 def tapes_for(stem: Path, number: int, *, overwrite: bool) -> list[Path]:
     """`run.s4-1.tape`, `run.s4-2.tape` …: the first that are free."""
     names = (stem.with_name(f"{stem.name.removesuffix('.tape')}-{n}.tape") for n in count(1))
-    free = (name for name in names if overwrite or not name.exists())
+    free = (name for name in names if overwrite or not (name.exists() or Fork(name).log.exists()))
     return [next(free) for _ in range(number)]
 
 

@@ -77,9 +77,10 @@ class Aside:
     ) -> tuple[int, bytes]:
         """Run a program that has something to finish; from any thread. Raises OSError.
 
-        Returns its status and its output; what it says on standard error goes to the file `said`.
+        Returns its status and its output; what it says on standard error goes to the file `said`,
+        which is its owner's alone.
         """
-        with said.open("wb") as errors:
+        with open(said, "wb", opener=_for_owner) as errors:
             process = subprocess.Popen(
                 words,
                 env=environment,
@@ -119,6 +120,12 @@ class Aside:
 
 def _leave(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
+
+
+def _for_owner(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 def _status(code: int) -> int:
