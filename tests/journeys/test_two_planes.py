@@ -15,7 +15,7 @@ from rerail.launch.family import alive_in_session
 from rerail.sandbox import kernel, landlock
 from rerail.tape import plane_records as planes
 from rerail.tape.reader import Tape
-from rerail.tape.records import CaptureMissing, HttpRequest, ProcessStarted
+from rerail.tape.records import CaptureMissing, HttpRequest, ProcessEnded, ProcessStarted
 from tests.journeys.faults import FAULTS, Lab
 from tests.journeys.faults.lab import TOKEN, events
 from tests.journeys.terminal import Terminal
@@ -352,6 +352,46 @@ def test_whoever_sits_at_the_terminal_is_asked(typed: bytes, state: str, lab: La
     assert decided.how == "terminal"
     assert events(lab.folder / "run.tape", planes.TaskEnded)[0].state == state
     assert len(lab.applied()) == (1 if state == "applied" else 0)
+
+
+def asked_at(lab: Lab) -> Terminal:
+    """A run of the lab's task before a person."""
+    lab.write_contract()
+    words = ["run", "task/task.yaml", "-o", "run.tape", "--keep-workspace"]
+    command = [sys.executable, "-m", "rerail.cli", *words]
+    return Terminal(command, folder=lab.folder, environment=lab.environment)
+
+
+def test_an_agent_cannot_answer_the_question_about_its_own_proposal(lab: Lab) -> None:
+    lab.agent("types", "/dev/tty", "0", "1", "2")
+    with asked_at(lab) as terminal:
+        terminal.until(b"apply it to client/live? [y/N] ")
+        terminal.type(b"n\r")
+        assert terminal.end() == 1
+    [made] = events(lab.folder / "run.tape", planes.ScratchMade)
+    said = json.loads((Path(made.folder) / "typed.json").read_text())
+    assert all(word.startswith("refused") for word in said), said
+    assert not lab.applied()
+
+
+def test_what_was_typed_before_the_question_is_no_answer(lab: Lab) -> None:
+    with asked_at(lab) as terminal:
+        terminal.type(b"y\ry\r")
+        terminal.until(b"apply it to client/live? [y/N] ")
+        terminal.type(b"n\r")
+        assert terminal.end() == 1
+    assert events(lab.folder / "run.tape", planes.TaskEnded)[0].state == "refused"
+    assert not lab.applied()
+
+
+def test_ctrl_c_still_reaches_the_agent(lab: Lab) -> None:
+    lab.agent("sleep")
+    with asked_at(lab) as terminal:
+        terminal.until(b"wrote")
+        terminal.type(b"\x03")
+        assert terminal.end() == 1
+    [ended] = events(lab.folder / "run.tape", ProcessEnded)
+    assert ended.signal == signal.SIGINT or ended.status == 130
 
 
 # Death of the runner.

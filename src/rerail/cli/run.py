@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,7 @@ class Terminal:
             f"on {approval.target}; `rerail approve {approval.id}` grants it"
         )
         if self._typed and may_decide(approval):
+            _forget_what_was_typed()
             click.echo(f"apply it to {approval.target}? [y/N] ", err=True, nl=False)
 
     def word(self, seconds: float, *, heard: bool) -> bool | None:
@@ -49,6 +51,15 @@ class Terminal:
         if not select.select(streams, [], [], seconds)[0]:
             return None
         return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _forget_what_was_typed() -> None:
+    """Nobody meant it as an answer; with this signal free, a run in the background would stop."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])
+    try:
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @click.command()
