@@ -483,6 +483,30 @@ def test_wherever_a_runner_dies_around_its_action_it_is_applied_once(where: str,
         assert len(lab.applied()) == 1
 
 
+def test_what_goes_wrong_once_the_action_runs_leaves_the_task_held(lab: Lab) -> None:
+    lab.policy("retry.json")
+    lab.target("apply", "accepts, then hangs", time="30s")
+    lab.write_contract()
+    script = (
+        "import sys, time, pathlib\nfrom rerail.cli.main import run\n"
+        "from rerail.holds import Holds, StateUnusable\n"
+        "def locked(*_):\n"
+        f"    while not pathlib.Path({str(lab.live / 'ready')!r}).exists(): time.sleep(0.01)\n"
+        "    raise StateUnusable('database is locked', hint='')\n"
+        "Holds.started = locked\n"
+        "sys.exit(run(['run', 'task/task.yaml', '-o', 'cut.tape', '--no-wait']))\n"
+    )
+    words = [sys.executable, "-c", script]
+    ran = subprocess.run(words, cwd=lab.folder, env=lab.environment, check=False, timeout=60)
+    assert ran.returncode == 3
+    assert len(lab.applied()) == 1
+    [result] = events(lab.folder / "cut.tape", planes.ActionResult)
+    assert result.outcome == "unknown"
+    assert "database is locked" in result.reason
+    assert lab.run().status == 2
+    assert "applied" in lab.rerail("reconcile", lab.open_attempt()).stdout
+
+
 def test_nothing_is_reconciled_while_it_is_still_under_way(lab: Lab) -> None:
     lab.policy("retry.json")
     lab.target("apply", "accepts, then hangs", time="30s")

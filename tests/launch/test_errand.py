@@ -1,5 +1,6 @@
 """An errand: both streams kept, a time limit that is kept, nothing left behind."""
 
+import errno
 import os
 import select
 import subprocess
@@ -106,6 +107,22 @@ def test_its_session_is_told_and_what_goes_wrong_then_ends_it() -> None:
         run_errand(["sleep", "60"], cwd=Path("/"), environment=dict(os.environ), seconds=50,
                    on_start=refuse)  # fmt: skip
     assert ends(told[0])
+
+
+def test_without_a_descriptor_for_its_end_nothing_is_left_running(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[int] = []
+
+    def refuse(pid: int) -> int:
+        told.append(pid)
+        raise OSError(errno.EMFILE, "too many open files")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    with pytest.raises(OSError, match="too many"):
+        run("import time; time.sleep(60)")
+    with pytest.raises(ProcessLookupError):
+        os.kill(told[0], 0)
 
 
 def test_a_system_that_cannot_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,12 @@ class _Watched:
 
     def __init__(self, pid: int, output: int, errors: int, seconds: float) -> None:
         self._pid = pid
-        self._end = os.pidfd_open(pid)
+        try:
+            self._end = os.pidfd_open(pid)
+        except BaseException:
+            self._kill()
+            os.waitpid(pid, 0)
+            raise
         self._said = {output: bytearray(), errors: bytearray()}
         self._open = set(self._said)
         self._deadline = monotonic_ns() + int(min(seconds, 1e9) * 1e9)
