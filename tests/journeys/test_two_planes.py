@@ -515,6 +515,11 @@ def test_nothing_is_reconciled_while_it_is_still_under_way(lab: Lab) -> None:
     asked = lab.rerail("reconcile", lab.open_attempt())
     assert asked.returncode == 2
     assert "is still under way: process" in asked.stderr
+    words = ["--state", "not-applied", "--reason", "I saw nothing"]
+    said = lab.rerail("reconcile", lab.open_attempt(), *words)
+    assert said.returncode == 2
+    assert "is still under way: process" in said.stderr
+    assert lab.holds().on(task_id="TASK-LAB")
     process.kill()
     process.wait()
     [attempt] = lab.holds().attempts()
