@@ -38,7 +38,7 @@ class Terminal:
 
         what = approval.summary or short(bytes.fromhex(approval.proposal))
         say_aside(
-            f"rerail: {approval.id} waits until {moment(approval.expires)}: {what} "
+            f"rerail: {approval.id} waits until {moment(approval.expires)}: {one_line(what)} "
             f"on {approval.target}; `rerail approve {approval.id}` grants it"
         )
         if self._typed and may_decide(approval):

@@ -140,7 +140,7 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
         tape=str(question.tape.absolute()),
         proposal=question.proposed.ref.hex(),
         target=question.target,
-        summary=in_words(question.proposed.made),
+        summary=in_words(question.proposed.made, question.proposed.base.tree),
         expires=wall_ns() + int(seconds(terms.ttl) * 1e9),
         who="\n".join(terms.by),
     )
