@@ -6,6 +6,7 @@ other process: it is put down in the user's state (`rerail.holds`), and read fro
 
 import os
 import pwd
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -126,8 +127,9 @@ def decide(holds: Holds, approval: Approval, *, grant: bool, how: str, reason: s
             f"{approval.id} has expired", hint="run the task again: the proposal is asked for anew"
         )
     if not holds.decide(approval.id, grant=grant, by=who, how=how, reason=reason):
+        found = holds.approval(approval.id) or approval
         raise UsageProblem(
-            f"{approval.id} is {approval.state} already", hint="`rerail approve` lists what waits"
+            f"{approval.id} is {found.state} already", hint="`rerail approve` lists what waits"
         )
 
 
@@ -174,8 +176,8 @@ def _by_policy(holds: Holds, question: Question, approval: Approval) -> bytes:
     made = question.proposed.made
     if not policy.grants_it(made, target=approval.target, task=approval.task_id):
         return b""
-    holds.decide(approval.id, grant=True, by=policy.title, how="policy", reason="")
-    return content
+    granted = holds.decide(approval.id, grant=True, by=policy.title, how="policy", reason="")
+    return content if granted else b""
 
 
 def _wait(holds: Holds, approval: Approval, person: Person) -> None:
@@ -187,5 +189,6 @@ def _wait(holds: Holds, approval: Approval, person: Person) -> None:
         left = (approval.expires - wall_ns()) / 1e9
         word = person.word(min(LOOKED_FOR_SECONDS, max(left, 0)), heard=may_decide(approval))
         if word is not None:
-            decide(holds, approval, grant=word, how="terminal", reason="")
-            return
+            # Somebody else may have been faster, or the time is over: look again what holds.
+            with suppress(UsageProblem):
+                decide(holds, approval, grant=word, how="terminal", reason="")
