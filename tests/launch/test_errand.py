@@ -73,6 +73,13 @@ def test_a_signal_is_told() -> None:
     assert (done.status, done.signal) == (143, 15)
 
 
+def test_a_time_limit_of_months_is_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("print('well')", seconds=90 * 86400).output == b"well\n"
+    monkeypatch.setattr(errand, "_WAIT_NS", 10_000_000)
+    done = run("import time; time.sleep(0.2); print('waited for')", seconds=90 * 86400)
+    assert done.output == b"waited for\n"
+
+
 def test_no_more_than_is_kept_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errand, "OUTPUT_SIZE", 10)
     done = run("print('x' * 100_000)")
