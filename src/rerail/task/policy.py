@@ -40,9 +40,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
 
     def grants_it(self, made: Proposal, *, target: str, task: str) -> bool:
         """Whether this proposal may be applied to this target for this task."""
-        paths = [
-            change.path.decode("utf-8", "surrogateescape") or "." for change in made.changes
-        ]
+        paths = [change.path.decode("utf-8", "surrogateescape") or "." for change in made.changes]
         return bool(paths) and any(
             grant.target == target
             and (not grant.tasks or task in grant.tasks)

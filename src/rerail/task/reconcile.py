@@ -85,7 +85,7 @@ def reconcile(
 
 
 def _must_be_over(tape: Tape, attempt: Attempt) -> None:
-    """What is still under way may be done in a moment: a word now, of the target or a person, comes too early.
+    """What is still under way may be done in a moment: no word on it holds yet, whoever says it.
 
     Raises UsageProblem.
     """
