@@ -544,6 +544,14 @@ def test_a_repaired_checker_judges_the_unchanged_proposal(lab: Lab) -> None:
     assert applied.outcome["state"] == "waiting"
 
 
+def test_what_cannot_go_onto_its_tape_leaves_no_folder_behind(lab: Lab) -> None:
+    made = FAULTS["checked, no target"].make(lab)
+    ran = lab.run("--recheck", str(made.tape), tape=made.tape.name)
+    assert ran.status == 2
+    assert list((lab.home / "state" / "rerail" / "runs").iterdir()) == []
+    assert list((lab.folder / "tmp").iterdir()) == []
+
+
 def test_a_case_is_rechecked_while_its_task_is_held(lab: Lab) -> None:
     made = FAULTS["the checker goes by another baseline"].make(lab)
     opened = lab.rerail("trace", "open", str(made.tape), "--question", "why STOP?", "-o", "CASE-1")

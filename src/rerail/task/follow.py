@@ -6,6 +6,7 @@ tape is only read.
 
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -144,7 +145,12 @@ class _Following:
             secret = secret_of(contract.target, home, self._settings.environment)
         self._place = Place(self._settings.environment, self._run_id)
         argv = words(contract.checker.command, str(home))
-        keeping = begin_tape(self._settings, argv, home, self._run_id, contract, secret)
+        try:
+            keeping = begin_tape(self._settings, argv, home, self._run_id, contract, secret)
+        except BaseException:
+            with suppress(OSError):
+                self._place.remove(keep_workspace=False)
+            raise
         self._account = Account(keeping.recorder)
         try:
             self._begun()
