@@ -589,6 +589,42 @@ def test_a_stop_is_tried_again_as_often_as_the_contract_says(lab: Lab) -> None:
     assert not events(second, planes.RetryDecided)[0].scheduled
 
 
+def test_a_retry_goes_onto_a_tape_that_is_free(lab: Lab) -> None:
+    lab.answer = {"timeout_before_send": 9}
+    lab.contract["retries"] = 1
+    (lab.folder / "r-2.tape").write_text("somebody else's")
+    ran = lab.run(tape="r.tape")
+    assert (ran.status, ran.outcome["state"]) == (1, "stopped")
+    assert Path(ran.outcome["tape"]).name == "r-3.tape"
+    assert (lab.folder / "r-2.tape").read_text() == "somebody else's"
+
+
+def test_a_retry_that_cannot_begin_leaves_the_outcome_of_the_first(lab: Lab) -> None:
+    lab.answer = {"timeout_before_send": 9}
+    lab.contract["retries"] = 1
+    lab.write_contract()
+    script = (
+        "import sys\nimport rerail.task.runner as runner\nfrom rerail.cli.main import run\n"
+        "from rerail.errors import UsageProblem\n"
+        "class Once(runner.Place):\n"
+        "    made = 0\n"
+        "    def __init__(self, *given):\n"
+        "        Once.made += 1\n"
+        "        if Once.made > 1: raise UsageProblem('no folder for the run', hint='room')\n"
+        "        super().__init__(*given)\n"
+        "runner.Place = Once\n"
+        "sys.exit(run(['run', 'task/task.yaml', '-o', 'r.tape', '--no-wait', '--json']))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], cwd=lab.folder, env=lab.environment, timeout=60,
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert ran.returncode == 1, ran.stderr
+    assert "no folder for the run" in ran.stderr
+    assert json.loads(ran.stdout)["state"] == "stopped"
+    assert json.loads(ran.stdout)["tape"] == "r.tape"
+
+
 def test_a_held_task_starts_nothing_until_it_is_released(lab: Lab) -> None:
     held = lab.rerail("runs", "hold", "TASK-LAB", "--reason", "we look at RUN-8894")
     assert held.returncode == 0
@@ -695,6 +731,27 @@ def test_a_credential_that_is_not_there_is_said_first(lab: Lab) -> None:
     assert ran.status == 2
     assert "`LAB_TOKEN`, which opens the target, is not set" in ran.said
     assert not ran.tape.exists()
+
+
+def test_a_broken_policy_is_said_before_an_agent_works(lab: Lab) -> None:
+    lab.policy("retry.json")
+    (lab.task / "policy.yaml").write_text("grants: everything")
+    ran = lab.run()
+    assert ran.status == 2
+    assert "policy.yaml" in ran.said
+    assert not ran.tape.exists()
+
+
+def test_an_approval_that_was_not_used_is_withdrawn_and_the_tape_says_so(lab: Lab) -> None:
+    lab.policy("retry.json")
+    lab.target("read", "fails")
+    ran = lab.run()
+    assert ran.outcome["state"] == "refused"
+    [approval] = lab.holds().approvals()
+    assert approval.state == "withdrawn"
+    [unusable] = events(ran.tape, planes.ApprovalUnusable)
+    assert (unusable.approval_id, unusable.why) == (approval.id, "not granted")
+    assert unusable.detail.startswith("withdrawn")
 
 
 @pytest.mark.parametrize("part", ["agent", "checker", "apply", "reconcile"])

@@ -18,7 +18,7 @@ from rerail.holds import Approval, Holds, WhyNot, new_id
 from rerail.tape.plane_records import ApprovalDecided, ApprovalRequested, ApprovalUnusable
 from rerail.task.account import Account
 from rerail.task.contract import Contract, seconds
-from rerail.task.policy import parse_policy
+from rerail.task.policy import Policy, parse_policy
 from rerail.task.trees import Proposed, in_words
 
 LOOKED_FOR_SECONDS: Final = 0.25
@@ -133,6 +133,21 @@ def decide(holds: Holds, approval: Approval, *, grant: bool, how: str, reason: s
         )
 
 
+def read_policy(contract: Contract, home: Path) -> tuple[bytes, Policy] | None:
+    """The contract's policy as it is now, if it names one. Raises UsageProblem."""
+    name = contract.approval.policy
+    if not name:
+        return None
+    try:
+        content = (home / name).read_bytes()
+    except OSError as error:
+        raise UsageProblem(
+            f"the policy `{name}` cannot be read: {error.strerror}",
+            hint="see `approval.policy` in the contract",
+        ) from error
+    return content, parse_policy(content, name)
+
+
 def _put(account: Account, holds: Holds, question: Question) -> Approval:
     terms = question.contract.approval
     approval = Approval(
@@ -162,17 +177,10 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
 
 def _by_policy(holds: Holds, question: Question, approval: Approval) -> bytes:
     """Have the contract's policy decide; returns its file where it granted."""
-    name = question.contract.approval.policy
-    if not name:
+    read = read_policy(question.contract, question.home)
+    if read is None:
         return b""
-    try:
-        content = (question.home / name).read_bytes()
-    except OSError as error:
-        raise UsageProblem(
-            f"the policy `{name}` cannot be read: {error.strerror}",
-            hint="see `approval.policy` in the contract",
-        ) from error
-    policy = parse_policy(content, name)
+    content, policy = read
     made = question.proposed.made
     if not policy.grants_it(made, target=approval.target, task=approval.task_id):
         return b""

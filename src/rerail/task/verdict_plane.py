@@ -6,6 +6,7 @@ on the disk before the next one begins.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -14,11 +15,21 @@ from msgspec import Struct
 
 from rerail.clock import wall_ns
 from rerail.errors import RerailError
-from rerail.holds import Approval, Attempt, AttemptState, Holds, TaskHeld, WhyNot, new_id
+from rerail.holds import (
+    Approval,
+    Attempt,
+    AttemptState,
+    Holds,
+    StateUnusable,
+    TaskHeld,
+    WhyNot,
+    new_id,
+)
 from rerail.sandbox.plane import Plane
 from rerail.tape.plane_records import (
     ActionAttempted,
     ApprovalConsumed,
+    ApprovalUnusable,
     HoldMet,
     HoldPlaced,
     HoldReleased,
@@ -298,8 +309,26 @@ def cut_short(holds: Holds, run_id: str, error: BaseException) -> Ended:
     return Ended("unresolved" if under_way else "stopped", f"the runner failed: {what}")
 
 
-def withdraw_unused(holds: Holds, run_id: str) -> list[Approval]:
-    """At the end of a run, approvals of it that were granted and not used are worth nothing."""
-    left = [found for found in holds.approvals() if found.run_id == run_id]
-    unused = [found for found in left if found.state in ("granted", "waiting")]
-    return [found for found in unused if holds.withdraw(found.id)]
+def withdraw_unused(account: Account, holds: Holds, run_id: str) -> None:
+    """At the end of a run, approvals of it that were not used are worth nothing; it is put down.
+
+    Where that cannot be done, they run out by themselves: a run comes to its end all the same.
+    """
+    with suppress(StateUnusable):
+        for found in holds.approvals():
+            if found.run_id != run_id or found.state not in ("granted", "waiting"):
+                continue
+            if holds.withdraw(found.id) and found.expires > wall_ns():
+                _note_withdrawn(account, found)
+
+
+def _note_withdrawn(account: Account, approval: Approval) -> None:
+    account.note(
+        ApprovalUnusable,
+        "runner",
+        approval_id=approval.id,
+        proposal_ref=bytes.fromhex(approval.proposal),
+        target=approval.target,
+        why="not granted",
+        detail="withdrawn: the run has ended without using it",
+    )
