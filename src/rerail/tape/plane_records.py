@@ -236,7 +236,7 @@ class ApprovalConsumed(Event, frozen=True, kw_only=True, tag="approval.consumed"
 
 
 class ApprovalUnusable(Event, frozen=True, kw_only=True, tag="approval.unusable"):
-    """An approval was held out and does not hold: nothing is applied by it."""
+    """An approval was held out and does not hold, or the run ended without using it."""
 
     approval_id: str
     proposal_ref: bytes
