@@ -22,6 +22,7 @@ from rerail.tape.plane_records import (
     ApprovalDecided,
     ApprovalRequested,
     ApprovalUnusable,
+    ApprovalWithdrawn,
     BaselineLoaded,
     BudgetChanged,
     CheckEnded,
@@ -379,6 +380,7 @@ class Planes:
         add(ActionReconciled, component="person", status=1, reason="half", **said, **found)
         add(HoldReleased, component="person", hold_id="H-1", reason="put back", who="ada")
         add(ApprovalUnusable, component="applier", why="used", detail="by T-1", **scope)
+        add(ApprovalWithdrawn, component="runner", approval_id="A-2")
         gone = {"folder": "/scratch/workspace", "outcome": "failed", "reason": "busy"}
         add(CleanupDone, component="applier", **gone)
         more = {"number": 2, "limit": 2, "scheduled": False, "reason": "there are no more retries"}

@@ -749,9 +749,8 @@ def test_an_approval_that_was_not_used_is_withdrawn_and_the_tape_says_so(lab: La
     assert ran.outcome["state"] == "refused"
     [approval] = lab.holds().approvals()
     assert approval.state == "withdrawn"
-    [unusable] = events(ran.tape, planes.ApprovalUnusable)
-    assert (unusable.approval_id, unusable.why) == (approval.id, "not granted")
-    assert unusable.detail.startswith("withdrawn")
+    [withdrawn] = events(ran.tape, planes.ApprovalWithdrawn)
+    assert withdrawn.approval_id == approval.id
 
 
 @pytest.mark.parametrize("part", ["agent", "checker", "apply", "reconcile"])

@@ -42,7 +42,8 @@ class Terminal:
             f"on {approval.target}; `rerail approve {approval.id}` grants it"
         )
         if self._typed and may_decide(approval):
-            _forget_what_was_typed()
+            self._typed = _forget_what_was_typed()
+        if self._typed and may_decide(approval):
             click.echo(f"apply it to {approval.target}? [y/N] ", err=True, nl=False)
 
     def word(self, seconds: float, *, heard: bool) -> bool | None:
@@ -53,13 +54,19 @@ class Terminal:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _forget_what_was_typed() -> None:
-    """Nobody meant it as an answer; with this signal free, a run in the background would stop."""
+def _forget_what_was_typed() -> bool:
+    """Nobody meant it as an answer; False where the terminal is gone.
+
+    With this signal free, a run in the background would stop here.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])
     try:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    except termios.error:
+        return False
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return True
 
 
 @click.command()

@@ -236,13 +236,19 @@ class ApprovalConsumed(Event, frozen=True, kw_only=True, tag="approval.consumed"
 
 
 class ApprovalUnusable(Event, frozen=True, kw_only=True, tag="approval.unusable"):
-    """An approval was held out and does not hold, or the run ended without using it."""
+    """An approval was held out and does not hold: nothing is applied by it."""
 
     approval_id: str
     proposal_ref: bytes
     target: str
     why: Literal["expired", "used", "other proposal", "other target", "not granted", "unknown"]
     detail: str = ""
+
+
+class ApprovalWithdrawn(Event, frozen=True, kw_only=True, tag="approval.withdrawn"):
+    """The run has ended without using it: it is worth nothing any more, granted or not."""
+
+    approval_id: str
 
 
 class ActionAttempted(Event, frozen=True, kw_only=True, tag="action.attempted"):
@@ -353,7 +359,7 @@ class TaskEnded(Event, frozen=True, kw_only=True, tag="task.ended"):
 AnyPlaneEvent = (
     TaskAccepted | TaskFollows | ObservationRead | BaselineLoaded | ScratchMade | AgentContained
     | BudgetChanged | ProposalMade | CheckStarted | CheckEnded | CheckResult | VerdictEmitted
-    | ApprovalRequested | ApprovalDecided | ApprovalConsumed | ApprovalUnusable
+    | ApprovalRequested | ApprovalDecided | ApprovalConsumed | ApprovalUnusable | ApprovalWithdrawn
     | ActionAttempted | ActionResult | TargetRead | ActionReconciled | CleanupDone
     | HoldPlaced | HoldReleased | HoldMet | RetryDecided | TaskEnded
 )  # fmt: skip

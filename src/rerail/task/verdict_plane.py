@@ -16,7 +16,6 @@ from msgspec import Struct
 from rerail.clock import wall_ns
 from rerail.errors import RerailError
 from rerail.holds import (
-    Approval,
     Attempt,
     AttemptState,
     Holds,
@@ -29,7 +28,7 @@ from rerail.sandbox.plane import Plane
 from rerail.tape.plane_records import (
     ActionAttempted,
     ApprovalConsumed,
-    ApprovalUnusable,
+    ApprovalWithdrawn,
     HoldMet,
     HoldPlaced,
     HoldReleased,
@@ -318,17 +317,5 @@ def withdraw_unused(account: Account, holds: Holds, run_id: str) -> None:
         for found in holds.approvals():
             if found.run_id != run_id or found.state not in ("granted", "waiting"):
                 continue
-            if holds.withdraw(found.id) and found.expires > wall_ns():
-                _note_withdrawn(account, found)
-
-
-def _note_withdrawn(account: Account, approval: Approval) -> None:
-    account.note(
-        ApprovalUnusable,
-        "runner",
-        approval_id=approval.id,
-        proposal_ref=bytes.fromhex(approval.proposal),
-        target=approval.target,
-        why="not granted",
-        detail="withdrawn: the run has ended without using it",
-    )
+            if holds.withdraw(found.id):
+                account.note(ApprovalWithdrawn, "runner", approval_id=found.id)
