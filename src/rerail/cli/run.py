@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,9 +38,11 @@ class Terminal:
 
         what = approval.summary or short(bytes.fromhex(approval.proposal))
         say_aside(
-            f"rerail: {approval.id} waits until {moment(approval.expires)}: {what} "
+            f"rerail: {approval.id} waits until {moment(approval.expires)}: {one_line(what)} "
             f"on {approval.target}; `rerail approve {approval.id}` grants it"
         )
+        if self._typed and may_decide(approval):
+            self._typed = _forget_what_was_typed()
         if self._typed and may_decide(approval):
             click.echo(f"apply it to {approval.target}? [y/N] ", err=True, nl=False)
 
@@ -49,6 +52,21 @@ class Terminal:
         if not select.select(streams, [], [], seconds)[0]:
             return None
         return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _forget_what_was_typed() -> bool:
+    """Nobody meant it as an answer; False where the terminal is gone.
+
+    With this signal free, a run in the background would stop here.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])
+    try:
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    except termios.error:
+        return False
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return True
 
 
 @click.command()

@@ -4,7 +4,6 @@ It is what was recorded at the start, with the files on top that are otherwise n
 write in it as it likes; the folder itself is only read. Starts nothing.
 """
 
-import fcntl
 import os
 import shutil
 import stat
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
+from rerail.launch.left import hold, left_in
 from rerail.sandbox.view import Bind
 from rerail.tape.reader import Tape
 from rerail.tape.records import WorkspaceSnapshot
@@ -106,7 +106,8 @@ class Scratch:
         base = Path(tempfile.mkdtemp(prefix=_PREFIX))
         with ExitStack() as where_it_fails:
             where_it_fails.callback(remove_folder, base)
-            lock = _lock(base / _LOCK)
+            # Held as long as we live: copies whose lock nobody holds were left by a killed replay.
+            lock = hold(base / _LOCK, b"\n")
             where_it_fails.callback(os.close, lock)
             copies = copied(base)
             for copy in copies:
@@ -191,33 +192,10 @@ class Scratch:
         shutil.move(self.workspace.place, target)
 
 
-def _lock(path: Path) -> int:
-    """Held as long as we live: copies whose lock nobody holds were left by a killed replay."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    os.write(descriptor, b"\n")  # One that is empty is not held yet.
-    return descriptor
-
-
 def _remove_what_was_left(place: Path) -> None:
-    with suppress(OSError), os.scandir(place) as entries:
-        for entry in entries:
-            if entry.name.startswith(_PREFIX) and _is_left(entry):
-                with suppress(OSError):
-                    remove_folder(Path(entry.path))
-
-
-def _is_left(entry: "os.DirEntry[str]") -> bool:
-    with suppress(OSError):
-        ours = entry.stat(follow_symlinks=False).st_uid == os.geteuid()
-        if ours and entry.is_dir(follow_symlinks=False):
-            lock = os.open(f"{entry.path}/{_LOCK}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return os.fstat(lock).st_size > 0
-            finally:
-                os.close(lock)
-    return False
+    for folder, _ in left_in(place, _LOCK, prefix=_PREFIX):
+        with suppress(OSError):
+            remove_folder(folder)
 
 
 def _without(tree: Tree, paths: set[bytes]) -> Tree:

@@ -209,6 +209,8 @@ def _still_valid(found: Gathered, approval: str, now: int) -> Record | None:
         return None
     if decided and text(last, "decision") == "refused":
         return None
+    if any(text(one, "approval_id") == approval for one in found.of("approval.withdrawn")):
+        return None
     return last if len(_uses(found, last)) < int(last.fields.get("uses") or 1) else None
 
 
