@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from rerail.experiment.receipt import schema
 from rerail.experiment.schedule import Stopped
 from rerail.experiment.sums import Sums
 from rerail.script.durable import Script
+from rerail.script.keeping import Keeping
 from rerail.tape.reader import Tape
 from rerail.testing.model import Trouble
 from rerail.testing.model.conversation import Asked, Reply
@@ -297,6 +299,32 @@ def test_a_tape_without_a_step_is_put_aside_and_said(bench: Bench) -> None:
         "runs/sums-5.0.first.aside-1.tape"
     ]
     assert recompute(bench.folder, bench.tasks)[1] == []
+
+
+def test_a_run_killed_between_its_scripts_end_and_its_tapes_is_over(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, run_ended = bench.folder.parent, Keeping.run_ended
+    first = "sums-5.0.first.tape"
+
+    def leave(self: Keeping, *, well: bool) -> None:
+        self.hold()
+        for suffix in ("", "-wal") if self.path.name == first else ():
+            shutil.copy(f"{self.path}{suffix}", kept)
+        run_ended(self, well=well)
+
+    one = {"failures": 1, "seeds": [0], "arms": ("rewind",)}
+    with monkeypatch.context() as patched:
+        patched.setattr(Keeping, "run_ended", leave)
+        before = bench.conduct(**one)
+    for path in [*bench.folder.glob("*.json*"), *bench.folder.glob("runs/*")]:
+        path.unlink()
+    for path in kept.glob(f"{first}*"):
+        shutil.copy(path, bench.folder / "runs")
+    assert measure(bench.folder / "runs" / first) is None
+    after = bench.conduct(**one)
+    assert (after.complete, after.aside) == (True, [])
+    assert [run.outcome for run in after.runs] == [run.outcome for run in before.runs]
 
 
 def test_what_was_killed_before_its_receipt_can_be_told(bench: Bench) -> None:
