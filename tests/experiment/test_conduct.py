@@ -60,6 +60,13 @@ def test_every_arm_of_every_failure_is_on_the_receipt_and_on_tape(bench: Bench) 
             assert tape.run.facts["experiment.plan"] == receipt.plan_digest
 
 
+def test_what_is_written_is_for_its_owner_alone(bench: Bench) -> None:
+    bench.conduct(failures=1, seeds=1, arms=("rewind",))
+    written = [path for path in bench.folder.rglob("*") if path.is_file()]
+    assert {path.name for path in written} >= {"plan.json", "receipt.html", "ledger.jsonl"}
+    assert {path.stat().st_mode & 0o077 for path in written} == {0}
+
+
 def test_anthropics_form_of_the_api_does_as_well(bench: Bench) -> None:
     receipt = bench.conduct(model=Model(serve="simulated", api="anthropic"), failures=1)
     assert receipt.complete

@@ -170,9 +170,10 @@ def _write(folder: Path, receipt: Receipt) -> None:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Whole or not at all, whenever this process is killed."""
+    """Whole or not at all, whenever this process is killed; for its owner alone."""
     whole = path.with_name(f".{path.name}.new")
     with whole.open("wb") as file:
+        os.fchmod(file.fileno(), 0o600)
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
