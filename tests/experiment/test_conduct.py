@@ -15,6 +15,7 @@ from rerail.errors import UsageProblem, UserError
 from rerail.experiment import agent
 from rerail.experiment.conduct import read_receipt, recompute
 from rerail.experiment.contract import Model
+from rerail.experiment.ledger import Ledger
 from rerail.experiment.measure import measure
 from rerail.experiment.measured import Run, point
 from rerail.experiment.model import NotReached
@@ -230,6 +231,16 @@ def test_attempts_that_failed_for_a_while_are_on_the_tape(bench: Bench) -> None:
     assert "2 requests have no answer on their tapes" in (
         (bench.folder / "receipt.md").read_text("utf-8")
     )
+
+
+def test_of_two_that_begin_at_once_one_makes_the_plan(bench: Bench) -> None:
+    bench.folder.mkdir()
+    with (
+        Ledger(bench.folder / "ledger.jsonl"),
+        pytest.raises(UsageProblem, match="another process runs the experiment"),
+    ):
+        bench.conduct()
+    assert not (bench.folder / "plan.json").exists()
 
 
 # What is computed again.
