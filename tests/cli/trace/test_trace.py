@@ -85,6 +85,21 @@ def test_open_refuses_what_it_cannot_freeze(
     rerail("trace", "open", tape, *ask, "-o", tmp_path).assert_complaint(2, "is there already")
 
 
+def test_an_open_that_fails_leaves_every_tape_as_it_was(tape: Path, rerail: Verb) -> None:
+    from rerail.tape import plane_records as planes
+
+    later = PlaneTape.begin(tape.parent / "recheck.tape", run_id="RUN-8895")
+    later.put(planes.TaskFollows, run_id="RUN-8894", tape_id="sha256:0", relation="recheck")
+    later.recording.writer.flush()
+    files = [tape, *tape.parent.glob("recheck.tape*")]
+    before = [path.stat().st_mode for path in files]
+    done = rerail("trace", "open", tape, "--question", "Why?")
+    done.assert_complaint(2, "recheck.tape is still being recorded")
+    assert [path.stat().st_mode for path in files] == before
+    assert not list(tape.parent.glob("CASE-*"))
+    later.end()
+
+
 def test_what_a_killed_recorder_left_is_kept_and_sealed(tmp_path: Path, rerail: Verb) -> None:
     made = Recording.begin(tmp_path / "made.tape")
     made.request(1)
@@ -175,6 +190,17 @@ def test_a_tape_of_another_run_is_taken_in_on_a_word_only(case: Path, rerail: Ve
     rerail("trace", "collect", case, other.path).assert_complaint(2, "shares no identifier")
     done = rerail("trace", "collect", case, other.path, "--word", "it is the proxy's", "--json")
     assert done.json["joined_by"] == {"B": ["on somebody's word: it is the proxy's"]}
+
+
+def test_a_collect_that_fails_leaves_every_source_as_it_was(case: Path, rerail: Verb) -> None:
+    other = Recording.begin(case.parent / "other.tape", run_id="RUN-1")
+    other.end()
+    before = other.path.stat().st_mode
+    sources = (other.path, case.parent / "none.tape")
+    done = rerail("trace", "collect", case, *sources, "--word", "the proxy's")
+    done.assert_complaint(2, "cannot open tape")
+    assert other.path.stat().st_mode == before
+    assert records(case) == ["001-opened.json"]
 
 
 def test_a_source_is_taken_in_once(case: Path, rerail: Verb, tape: Path) -> None:
