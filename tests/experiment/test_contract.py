@@ -49,6 +49,7 @@ def test_json_says_the_same_and_needs_no_yaml(
 ) -> None:
     contract = load(written(tmp_path, WHOLE))
     monkeypatch.setitem(sys.modules, "yaml", None)
+    monkeypatch.delitem(sys.modules, "rerail.task.plain_yaml")
     document = {
         "name": "sums",
         "model": {
@@ -74,6 +75,8 @@ def test_json_says_the_same_and_needs_no_yaml(
         (WHOLE.replace("tasks: [sums/*]", "tasks: []"), "$.tasks"),
         (WHOLE.replace("  name: small\n", ""), "`model` needs `url` and `name`"),
         ("name: [\n", "line 2"),
+        (WHOLE + "turns: 3\nturns: 4\n", "line 8: the key `turns` stands there twice"),
+        (WHOLE.replace("small", "1.10"), "$.model.name"),
         ("", "object"),
     ],
 )

@@ -3,7 +3,6 @@
 Every field is read strictly: a name that is not known is an error, not a wish passed over.
 """
 
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import parse_qsl, urlsplit
@@ -124,16 +123,13 @@ def _json(path: Path, text: str) -> Any:
 
 def _yaml(path: Path, text: str) -> Any:
     try:
-        yaml = import_module("yaml")
+        from rerail.task.plain_yaml import read_yaml
     except ModuleNotFoundError as error:
         raise UsageProblem(
             "reading YAML needs PyYAML",
             hint="pip install 'rerail[experiment]', or write the experiment as JSON",
         ) from error
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise _not_one(path, " ".join(str(error).split())) from error
+    return read_yaml(text.encode(), str(path), typed=True)
 
 
 def _check(path: Path, contract: Contract) -> None:
