@@ -1,5 +1,6 @@
 """A failed run is kept as a test: it fails on the code that failed, and passes on the repair."""
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -75,6 +76,31 @@ def test_a_change_before_the_failure_shows_nothing(rail: Rail, project: Path) ->
     assert "the replay left the tape before that, at r1" in early.text
 
 
+@pytest.mark.parametrize(
+    ("place", "code", "says"),
+    [
+        (
+            "s1",
+            "def broken(:",
+            "the command ended with 1 before s1, and nothing recorded was asked",
+        ),
+        ("r99", AGENT.replace("WHAT_TO_DO", "pass"), "there is no r99 on the tape"),
+    ],
+)
+def test_code_that_asks_nothing_and_places_of_no_request_show_nothing(
+    rail: Rail, project: Path, place: str, code: str, says: str
+) -> None:
+    make(rail, "--at", "s1")
+    (project / "agent.py").write_text(code)
+    (kept,) = (project / "tests").glob("test_*.py")
+    for verb in ("avoids", "reproduces"):
+        text = kept.read_text()
+        kept.write_text(re.sub(r"replayed_run\.\w+\(.*\)", f'replayed_run.{verb}("{place}")', text))
+        told = run_tests(rail)
+        assert told.status == 1, told.text
+        assert says in told.text
+
+
 def test_the_test_goes_with_the_project_to_another_folder(rail: Rail, project: Path) -> None:
     make(rail, "--at", "s2")
     elsewhere = project.parent / "clone"
@@ -108,3 +134,7 @@ def test_a_case_says_where_and_runs_its_test(rail: Rail, project: Path) -> None:
     (project / "agent.py").write_text(AGENT.replace("WHAT_TO_DO", GUARD))
     mended = trace("check", "case").text
     assert "proves that today the recorded failure is avoided" in mended
+    (project / "agent.py").write_text("def broken(:")
+    assert "shows nothing about the failure" in trace("check", "case").text
+    (project / "tests" / "tapes" / "overpaid.tape").write_bytes(b"no tape")
+    assert "was not run, or could not be" in trace("check", "case").text

@@ -230,6 +230,12 @@ class Run:
             elif self._goes_on(last):
                 self.go_on()
 
+    def take_up_ended(self, pauses: list[Pause], output: Any, error: str) -> None:
+        """After the script's end: its tape lacks no more than its own."""
+        self.pauses, self.output, self.error, self._over = pauses, output, error, True
+        if not self._stay_open:
+            self.close()
+
     def wait_at(self, pause: Pause, arguments: bytes, state: bytes) -> None:
         """At a pause of another run. Nothing is waited for: what is lost can be forked again."""
         self.pauses, self._saved = [pause], state
