@@ -377,7 +377,7 @@ def test_where_a_repair_can_save_nothing_it_does_not_recommend_itself(
     finished: Run, tmp_path: Path
 ) -> None:
     data = bytearray(finished.path.read_bytes())
-    at = data.index(b"CREATE TABLE")
+    at = data.rindex(b"CREATE TABLE")
     data[at + 3 : at + 9] = b"XXXXXX"
     broken = tmp_path / "broken.tape"
     broken.write_bytes(data)
