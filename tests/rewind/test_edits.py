@@ -41,7 +41,7 @@ def test_an_answer_that_was_cut_off_is_no_harm_later() -> None:
 
 
 def test_a_tool_that_has_not_answered_cannot_answer_otherwise() -> None:
-    with pytest.raises(NotEditable, match="no result of `wash`; there is results of look"):
+    with pytest.raises(NotEditable, match="no result of `wash`; there are results of look"):
         changed(edits((1, "answer", '{"wash": ""}')), USER, CALL, TOLD)
 
 

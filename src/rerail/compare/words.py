@@ -96,9 +96,14 @@ def common_prefix(old: AnyStr, new: AnyStr) -> int:
     return low
 
 
+def grouped(number: int) -> str:
+    """`1 234 567`: digits as the command line groups them too."""
+    return f"{number:,}".replace(",", " ")
+
+
 def shorten(text: str, limit: int) -> str:
     """The text, its middle left out and counted where it is longer than `limit` characters."""
     if len(text) <= limit:
         return text
     head, tail = limit * 2 // 3, limit // 4
-    return f"{text[:head]}… ({len(text) - head - tail:,} characters) …{text[-tail:]}"
+    return f"{text[:head]}… ({grouped(len(text) - head - tail)} characters) …{text[-tail:]}"

@@ -46,6 +46,8 @@ _SCRIPT: Final = "<python-input-1>"
 SLEEP: Final = "time.sleep"
 """The tool that a sleeping script calls."""
 
+INSTALL: Final = "pip install '.[script]', in a checkout of rerail"
+
 
 class EngineMissing(UserError):
     """The engine for scripts is not installed."""
@@ -160,8 +162,7 @@ class Session:
 
     def _go(self, act: Callable[[], Any]) -> Asked | Ended:
         """Run to the next pause that is somebody else's matter."""
-        import pydantic_monty as monty
-
+        monty = _monty()
         try:
             self._snapshot = act()
             while not isinstance(self._snapshot, monty.MontyComplete):
@@ -178,8 +179,7 @@ class Session:
 
     def _look(self, snapshot: Any) -> Asked | None:
         """What the script asks; None where it was told here, and went on."""
-        import pydantic_monty as monty
-
+        monty = _monty()
         if isinstance(snapshot, monty.NameLookupSnapshot):
             self._snapshot = snapshot.resume()
             return None
@@ -221,8 +221,7 @@ def type_errors(code: str, name: str, stubs: str) -> str:
     A text in which it finds nothing begins to run, up to its first call: within the sandbox, and
     for a thousandth of a second at most.
     """
-    import pydantic_monty as monty
-
+    monty = _monty()
     with _pool().checkout(
         script_name=name,
         type_check=True,
@@ -233,7 +232,7 @@ def type_errors(code: str, name: str, stubs: str) -> str:
         try:
             session.feed_start(code)
         except monty.MontyTypingError as error:
-            return error.display()
+            return str(error.display())
         except monty.MontyError:
             pass
     return ""
@@ -327,7 +326,7 @@ def _monty() -> Any:
         import pydantic_monty
     except ImportError as error:
         what = "the engine for scripts is not installed"
-        raise EngineMissing(what, hint="pip install 'rerail[script]'") from error
+        raise EngineMissing(what, hint=INSTALL) from error
     return pydantic_monty
 
 
@@ -338,4 +337,6 @@ def _worker() -> Path:
         if (folder / "monty").is_file():
             return folder / "monty"
     what = f"the engine's program `monty` is not in {folders[0]}"
-    raise EngineMissing(what, hint="pip install --force-reinstall 'rerail[script]'")
+    raise EngineMissing(
+        what, hint="pip install --force-reinstall '.[script]', in a checkout of rerail"
+    )
