@@ -57,7 +57,8 @@ class Plane:
         self._allowed = tuple(allowed)
         self._watch: Watch | None = None
         found = landlock.version() if kernel.is_linux() else 0
-        self._readable = all_but(hidden, [*shown, *writable]) if found else None
+        known = found >= landlock.FILES_SINCE
+        self._readable = all_but(hidden, [*shown, *writable]) if known else None
         lacking = _lacking(found, self._machine)
         if network:
             lacking |= {TCP_RULES: "the contract asks for it", SOCKET_FILTER: "the same"}
@@ -124,8 +125,9 @@ def _give_up_rights() -> None:
 
 def _lacking(found: int, known: machine.Architecture | None) -> dict[Layer, str]:
     lacking: dict[Layer, str] = {}
-    if not found:
-        lacking |= dict.fromkeys((READ_RULES, WRITE_RULES), "no Landlock here")
+    if found < landlock.FILES_SINCE:
+        why = f"Landlock {found} is too old (Linux 6.2)" if found else "no Landlock here"
+        lacking |= dict.fromkeys((READ_RULES, WRITE_RULES), why)
     if found < landlock.TCP_SINCE:
         lacking[TCP_RULES] = f"Landlock {found} is too old (Linux 6.7)" if found else "no Landlock"
     if known is None:
