@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rerail.launch.child import Ending, start
-from rerail.sandbox import kernel, landlock, machine
+from rerail.sandbox import aside, kernel, landlock, machine
 from rerail.sandbox.plane import Plane
 from tests.sandbox.conftest import NOBODY, as_nobody
 
@@ -91,3 +92,127 @@ tried("null", lambda: os.close(os.open("/dev/null", os.O_WRONLY)))
     # What this kernel does not have is not there to be written.
     assert set(found.values()) <= {"EACCES", "ENOENT"}
     assert found["/proc/sys/kernel/core_pattern"] == found["/dev/shm/rerail-test"] == "EACCES"
+
+
+OTHERS = """
+zero = ctypes.addressof(kept := ctypes.create_string_buffer(64))
+for who in (victim, os.getppid()):
+    for limit in ("CPU", "NOFILE", "FSIZE"):
+        number = getattr(resource, f"RLIMIT_{limit}")
+        tried(f"{limit}-{who}", lambda: resource.prlimit(who, number, (20, 20)))
+    tried(f"affinity-{who}", lambda: os.sched_setaffinity(who, {0}))
+    tried(f"policy-{who}", lambda: os.sched_setscheduler(who, os.SCHED_IDLE, os.sched_param(0)))
+    tried(f"param-{who}", lambda: os.sched_setparam(who, os.sched_param(0)))
+    tried(f"nice-{who}", lambda: os.setpriority(os.PRIO_PROCESS, who, 10))
+    tried(f"kill-{who}", lambda: os.kill(who, 0))
+    if who == victim:
+        tried("attr", lambda: call(CALLS["sched_setattr"], who, zero, 0))
+        tried("ioprio", lambda: call(CALLS["ioprio_set"], 1, who, 3 << 13))
+        tried("ptrace", lambda: call(CALLS["ptrace"], 16, who, 0, 0))
+        tried("kcmp", lambda: call(CALLS["kcmp"], who, os.getpid(), 0, 0, 0))
+        tried("vm-read", lambda: call(CALLS["process_vm_readv"], who, 0, 0, 0, 0, 0))
+        tried("vm-write", lambda: call(CALLS["process_vm_writev"], who, 0, 0, 0, 0, 0))
+        tried("getfd", lambda: call(CALLS["pidfd_getfd"], os.pidfd_open(who), 0, 0))
+tried("users-nice", lambda: os.setpriority(os.PRIO_USER, 0, 10))
+tried("groups-nice", lambda: os.setpriority(os.PRIO_PGRP, 0, 10))
+tried("users-ioprio", lambda: call(CALLS["ioprio_set"], 3, 0, 3 << 13))
+"""
+
+ITSELF = """
+import threading
+tried("limit", lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+tried("limit0", lambda: resource.prlimit(0, resource.RLIMIT_NOFILE))
+tried("nice", lambda: os.nice(1))
+tried("affinity", lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)))
+tried("child", lambda: os.kill(os.posix_spawn("/bin/sh", ["sh", "-c", "ulimit -c 0"], {}), 9))
+tried("thread", lambda: threading.Thread(target=print, args=("threads", "run")).start())
+tried("shell", lambda: os.system("ulimit -n 64 && nice true") and os.abort())
+"""
+
+
+def numbers() -> str:
+    """The calls' numbers, for a program that makes them by number."""
+    here = machine.here()
+    assert here is not None
+    return f"CALLS = {dict(here.calls)}\n"
+
+
+def test_other_processes_are_left_alone(tries: Tries) -> None:
+    found = tries(numbers() + OTHERS)
+    assert len(found) == 8 * 2 + 10
+    assert set(found.values()) == {"EPERM"}, found
+
+
+def test_what_a_program_does_to_itself_goes_on(tries: Tries) -> None:
+    assert set(tries(ITSELF).values()) <= {"done", "run"}
+
+
+def test_a_terminal_cannot_be_typed_into(tries: Tries) -> None:
+    found = tries(
+        numbers()
+        + """
+import termios
+held, terminal = os.openpty()
+tried("terminal", lambda: fcntl.ioctl(terminal, termios.TIOCGWINSZ, bytes(8)))
+tried("sti", lambda: fcntl.ioctl(terminal, termios.TIOCSTI, b"y"))
+tried("sti-high", lambda: call(CALLS["ioctl"], terminal, 0x100005412, 0))
+tried("linux", lambda: fcntl.ioctl(terminal, 0x541C, b"x"))
+tried("console", lambda: fcntl.ioctl(terminal, 0x541D))
+"""
+    )
+    assert found.pop("terminal") == "done"
+    assert set(found.values()) == {"EPERM"}
+
+
+def test_what_all_processes_share_and_the_kernels_own_is_refused(tries: Tries) -> None:
+    found = tries(
+        f"{numbers()}REFUSED = {aside.REFUSED}"
+        + """
+for name in REFUSED:
+    tried(name, lambda: call(CALLS[name], 0, 0, 0, 0, 0, 0))
+for flag in (7, 17, 25, 26, 27, 28, 29, 30):
+    tried(f"unshare-{flag}", lambda: call(CALLS["unshare"], 1 << flag))
+    if flag != 7:
+        tried(f"clone-{flag}", lambda: call(CALLS["clone"], 1 << flag | 17, 0, 0, 0, 0))
+tried("clone3", lambda: call(CALLS["clone3"], 0, 0))
+tried("files", lambda: call(CALLS["unshare"], 0x400))
+"""
+    )
+    assert (found.pop("files"), found.pop("clone3")) == ("done", "ENOSYS")
+    assert found.pop("io_uring_setup") == "EACCES"  # by the filter of sockets, which came later
+    assert len(found) == len(aside.REFUSED) + 14
+    assert set(found.values()) == {"EPERM"}, found
+
+
+MESSAGES = """
+service, kind = sys.argv[2], getattr(socket, sys.argv[3])
+def pair(): return socket.socketpair(socket.AF_UNIX, kind)
+def single(): return socket.socket(socket.AF_UNIX, kind)
+tried("connect", lambda: single().connect(service))
+tried("send", lambda: single().sendto(b"x", service))
+tried("message", lambda: single().sendmsg([b"x"], [], 0, service))
+tried("pair", lambda: (both := pair())[0].send(b"x") and both[1].recv(1))
+tried("pair-send", lambda: pair()[0].sendto(b"x", service))
+tried("pair-message", lambda: pair()[0].sendmsg([b"x"], [], 0, service))
+"""
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_STREAM])
+def test_no_message_reaches_a_local_socket_outside(tries: Tries, kind: socket.SocketKind) -> None:
+    """One of a pair of datagram sockets can name another receiver, too."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    connected = kind != socket.SOCK_DGRAM
+    with socket.socket(socket.AF_UNIX, kind) as service:
+        service.bind(str(folder / "service"))
+        (folder / "service").chmod(0o777)
+        if connected:
+            service.listen()
+        service.setblocking(False)
+        found = tries(MESSAGES, str(folder / "service"), kind.name)
+        with pytest.raises(BlockingIOError):
+            service.accept() if connected else service.recv(1)
+    shutil.rmtree(folder)
+    assert found["pair"] == ("done" if connected else "EACCES")
+    assert found["connect"] == ("ECONNREFUSED" if connected else "EACCES")
+    assert "done" not in (found["send"], found["message"])

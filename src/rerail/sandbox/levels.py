@@ -75,6 +75,11 @@ READ_RULES: Final = Layer(
     "reading what is hidden from it, and looking into or signalling processes outside",
     "Linux 6.2 with Landlock (`lsm=` of the kernel's command line)",
 )
+CALL_FILTER: Final = Layer(
+    "call filter",
+    "other processes' limits and priorities, typing into terminals, namespaces, shared memory",
+    _FILTERS,
+)
 PRIVATE_PATHS: Final = Layer(
     "private mounts",
     "a working path other than the recorded one",

@@ -10,10 +10,11 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from rerail.sandbox import kernel, landlock, machine, seccomp, sockets
+from rerail.sandbox import aside, kernel, landlock, machine, seccomp, sockets
 from rerail.sandbox.handshake import Handshake
 from rerail.sandbox.hiding import all_but
 from rerail.sandbox.levels import (
+    CALL_FILTER,
     READ_RULES,
     SOCKET_FILTER,
     TCP_RULES,
@@ -26,7 +27,7 @@ from rerail.sandbox.levels import (
 from rerail.sandbox.view import View
 from rerail.sandbox.watch import WATCHING, Watch
 
-NEEDED = (READ_RULES, WRITE_RULES, UNIX_SOCKET_FILTER)
+NEEDED = (READ_RULES, WRITE_RULES, UNIX_SOCKET_FILTER, CALL_FILTER)
 """Without one of these a plane is not contained: what is hidden could be had by another way."""
 
 
@@ -65,7 +66,8 @@ class Plane:
         self._tcp = TCP_RULES not in lacking
         self.view = View.of(writable=writable)
         self.containment = Containment.of(
-            [READ_RULES, WRITE_RULES, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER], lacking
+            [READ_RULES, WRITE_RULES, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER, CALL_FILTER],
+            lacking,
         )
 
     @property
@@ -85,7 +87,11 @@ class Plane:
         if self._readable is not None:
             with parent.step("hide what is not the command's"):
                 landlock.restrict(ports if self._tcp else None, self.view.free, self._readable)
-        if self._machine is None or self._network:
+        if self._machine is None:
+            return
+        with parent.step("leave other processes alone"):
+            seccomp.install(aside.program(self._machine))
+        if self._network:
             return
         with parent.step(WATCHING):
             asks = seccomp.install_asking(sockets.program(self._machine, asks=True), self._machine)
@@ -132,5 +138,5 @@ def _lacking(found: int, known: machine.Architecture | None) -> dict[Layer, str]
         lacking[TCP_RULES] = f"Landlock {found} is too old (Linux 6.7)" if found else "no Landlock"
     if known is None:
         why = "not known for this kind of machine"
-        lacking |= {SOCKET_FILTER: why, UNIX_SOCKET_FILTER: why}
+        lacking |= dict.fromkeys((SOCKET_FILTER, UNIX_SOCKET_FILTER, CALL_FILTER), why)
     return lacking
