@@ -216,3 +216,92 @@ def test_no_message_reaches_a_local_socket_outside(tries: Tries, kind: socket.So
     assert found["pair"] == ("done" if connected else "EACCES")
     assert found["connect"] == ("ECONNREFUSED" if connected else "EACCES")
     assert "done" not in (found["send"], found["message"])
+
+
+def test_nobody_can_be_served_but_by_a_local_socket(tries: Tries) -> None:
+    found = tries("""
+tried("bind", lambda: socket.socket().bind(("127.0.0.1", 0)))
+tried("bind-all", lambda: socket.socket(socket.AF_INET6).bind(("::", 18778)))
+tried("unbound", lambda: socket.socket().listen())
+def own():
+    server = socket.socket(socket.AF_UNIX); server.bind("served"); server.listen(5)
+    socket.socket(socket.AF_UNIX).connect("served"); server.accept()
+tried("own", own)
+""")
+    assert found.pop("own") == "done"
+    assert set(found.values()) == {"EACCES"}
+
+
+ATTRIBUTES = """
+import threading, time
+outside = "../outside"
+os.symlink(outside, "way"); os.symlink("inside", "near")
+held = os.open(outside, os.O_RDONLY)
+here = os.open(".", os.O_RDONLY)
+above = os.open("..", os.O_PATH)
+for name, place, options in (
+    ("path", outside, {}), ("absolute", os.path.abspath(outside), {}), ("link", "way", {}),
+    ("held", held, {}), ("below", "outside", {"dir_fd": above}),
+    ("by-number", f"/proc/self/fd/{held}", {}), ("folder", "..", {}), ("passwd", "/etc/passwd", {}),
+):
+    tried(f"mode-{name}", lambda: os.chmod(place, 0o777, **options))
+    tried(f"time-{name}", lambda: os.utime(place, (1, 1), **options))
+    tried(f"owner-{name}", lambda: os.chown(place, 1, 1, **options))
+    if not options:
+        tried(f"attribute-{name}", lambda: os.setxattr(place, "user.a", b"b"))
+        tried(f"remove-{name}", lambda: os.removexattr(place, "user.a"))
+tried("flags", lambda: fcntl.ioctl(held, 0x40086602, struct.pack("q", 0x80)))
+tried("setuid", lambda: os.chmod("inside", 0o4755))
+tried("setgid", lambda: os.chmod("inside", 0o2755))
+tried("null", lambda: call(CALLS["fchmodat"], -100, 0, 0o777))
+"""
+
+OWN_ATTRIBUTES = """
+inside, folder = os.open("inside", os.O_RDONLY), os.open(".", os.O_RDONLY)
+os.symlink("nowhere", "dangling"); os.mkdir("folder")
+def held(action, wanted, *look):
+    action()
+    if wanted != (seen := look[0]()):
+        raise OSError(errno.EILSEQ, f"{seen}")
+mode = lambda: os.stat("inside").st_mode & 0o7777
+times = lambda: (os.stat("inside").st_atime_ns, os.stat("inside").st_mtime_ns)
+tried("path", lambda: held(lambda: os.chmod("inside", 0o600), 0o600, mode))
+tried("absolute", lambda: held(lambda: os.chmod(os.path.abspath("inside"), 0o640), 0o640, mode))
+tried("descriptor", lambda: held(lambda: os.chmod(inside, 0o604), 0o604, mode))
+tried("folder", lambda: held(lambda: os.chmod("inside", 0o600, dir_fd=folder), 0o600, mode))
+tried("number", lambda: held(lambda: os.chmod(f"/proc/self/fd/{inside}", 0o644), 0o644, mode))
+tried("sticky", lambda: os.chmod("folder", 0o3755))
+tried("times", lambda: held(lambda: os.utime("inside", ns=(12, 34)), (12, 34), times))
+tried("times-held", lambda: held(lambda: os.utime(inside, ns=(-5, 7)), (-5, 7), times))
+tried("link", lambda: held(lambda: os.utime("dangling", ns=(3, 4), follow_symlinks=False), 4,
+                           lambda: os.lstat("dangling").st_mtime_ns))
+omit, now = (1 << 30) - 2, (1 << 30) - 1
+spec = ctypes.create_string_buffer(struct.pack("=4q", 0, now, 0, omit))
+tried("omit", lambda: held(lambda: call(CALLS["utimensat"], inside, 0, ctypes.addressof(spec), 0),
+                           7, lambda: os.stat("inside").st_mtime_ns))
+tried("now", lambda: held(lambda: os.utime("inside"), True, lambda: times()[1] > 10**18))
+tried("owner", lambda: os.chown("inside", os.getuid(), -1))
+tried("touch", lambda: os.system("touch -d @5 inside && cp -p inside copy") and os.abort())
+tried("copied", lambda: held(lambda: None, 5, lambda: int(os.stat("copy").st_mtime)))
+tried("pipe", lambda: os.chmod(os.pipe()[0], 0o600))
+def absent(): os.chmod("absent", 0o600)
+tried("absent", absent)
+tried("closed", lambda: os.chmod(99, 0o600))
+tried("dangling", lambda: os.chmod("dangling", 0o600))
+"""
+
+
+def test_what_is_outside_keeps_its_mode_its_times_and_its_owner(tries: Tries) -> None:
+    found = tries(numbers() + ATTRIBUTES)
+    assert "done" not in found.values(), found
+    wrong = {name: said for name, said in found.items() if said not in ("EPERM", "ENOTSUP")}
+    assert set(wrong) == {"null"}
+    assert sum(said == "ENOTSUP" for said in found.values()) == 7 * 2 + 1
+
+
+def test_what_is_its_own_has_the_mode_and_the_times_it_is_given(tries: Tries) -> None:
+    found = tries(numbers() + OWN_ATTRIBUTES)
+    assert found.pop("absent") == found.pop("dangling") == "ENOENT"
+    assert found.pop("closed") == "EBADF"
+    assert set(found.values()) == {"done"}, found
+    assert len(found) == 15

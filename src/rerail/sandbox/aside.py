@@ -39,6 +39,12 @@ _OF_THE_KERNEL: Final = (
 REFUSED: Final = (*_OF_ANOTHER, *_SHARED_BY_NAME, *_OF_THE_KERNEL)
 """Whatever their arguments are."""
 
+UNSUPPORTED: Final = (
+    *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
+    *("removexattr", "lremovexattr", "fremovexattr", "removexattrat", "file_setattr"),
+)
+"""Attributes of files, as where a file system has none: Landlock would allow them anywhere."""
+
 _OF_A_PROCESS: Final = (
     "prlimit64",
     "sched_setaffinity",
@@ -58,6 +64,9 @@ _TIME_NAMESPACE: Final = 0x80
 _TYPING: Final = (0x5412, 0x541C, 0x541D)
 """TIOCSTI, TIOCLINUX, by which a terminal's next command is written, and TIOCCONS."""
 
+_FLAGGING: Final = (0x40086602, 0x40087602, 0x401C5820)
+"""FS_IOC_SETFLAGS, FS_IOC_SETVERSION and FS_IOC_FSSETXATTR, as chattr(1) has them."""
+
 
 def program(machine: Architecture) -> bytes:
     """The filter for this architecture. Calls of its 32-bit programs are all refused.
@@ -74,6 +83,8 @@ def program(machine: Architecture) -> bytes:
         filter_.when_at_least(X32_CALLS, "refused")
     for name in REFUSED:
         filter_.when_equal(calls[name], "refused")
+    for name in UNSUPPORTED:
+        filter_.when_equal(calls[name], "unsupported")
     for name in (*_OF_A_PROCESS, *_KINDS, "clone", "unshare", "ioctl"):
         filter_.when_equal(calls[name], "whose" if name in _OF_A_PROCESS else name)
     filter_.when_equal(machine.pivot_root, "refused")
@@ -110,8 +121,12 @@ def _add_details(filter_: Program) -> None:
     filter_.load(argument(1))
     for command in _TYPING:
         filter_.when_equal(command, "refused")
+    for command in _FLAGGING:
+        filter_.when_equal(command, "unsupported")
     filter_.end(ALLOW)
     _add_local_sockets(filter_)
+    filter_.label("unsupported")
+    filter_.end(refuse(errno.EOPNOTSUPP))
     filter_.label("absent")
     # Its flags are in memory, where a filter does not look; then clone(2) is taken.
     filter_.end(refuse(errno.ENOSYS))

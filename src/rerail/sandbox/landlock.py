@@ -17,6 +17,7 @@ TCP_SINCE: Final = 4
 SCOPES_SINCE: Final = 6
 
 _VERSION: Final = 1
+_BIND_TCP: Final = 1
 _CONNECT_TCP: Final = 2
 _RULE_PATH_BENEATH: Final = 1
 _RULE_NET_PORT: Final = 2
@@ -76,16 +77,17 @@ def restrict(
     """Restrict this process and all it starts: TCP to `ports`, writing in `writable`.
 
     `None` is no rule: all may be connected to, written, read and executed. Abstract unix sockets
-    outside are cut off as well where the kernel can do that (6.12); with a rule for reading,
-    signals to outside too, and nothing of `/proc` and of shared memory is written: a rule for a
-    process's own folder there would not hold for those it starts, and one for all of it would hold
-    for the machine's settings. Nobody's memory or environment outside can be looked into whatever
-    the rules are. Raises OSError.
+    outside are cut off as well where the kernel can do that (6.12). With a rule for reading so are
+    signals to outside, nobody's memory or environment outside can be looked into whatever the rules
+    are, and no TCP port is bound. Nothing of `/proc` and of shared memory is written then: a rule
+    for a process's own folder there would not hold for those it starts, and one for all of it
+    would hold for the machine's settings. Raises OSError.
     """
     known = version()
     handled = (0 if writable is None else _CHANGES) | (0 if readable is None else _READS)
     scopes = _SCOPE_ABSTRACT_UNIX_SOCKET | (_SCOPE_SIGNAL if readable is not None else 0)
-    tcp = _CONNECT_TCP if ports is not None and known >= TCP_SINCE else 0
+    tcp = _CONNECT_TCP | (_BIND_TCP if readable is not None else 0)
+    tcp = tcp if ports is not None and known >= TCP_SINCE else 0
     wanted = _Ruleset(handled, tcp, scopes if known >= SCOPES_SINCE else 0)
     size = ctypes.sizeof(wanted) if known >= SCOPES_SINCE else _Ruleset.scoped.offset
     ruleset = kernel.syscall(kernel.LANDLOCK_CREATE_RULESET, _address(wanted), size, 0)

@@ -68,11 +68,19 @@ _CALLS: Final = {
     "bpf": (321, 280),
     "chroot": (161, 51),
     "clone": (56, 220),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "fremovexattr": (199, 16),
+    "fsetxattr": (190, 7),
     "ioctl": (16, 29),
     "ioprio_set": (251, 30),
     "kcmp": (312, 272),
     "keyctl": (250, 219),
     "listen": (50, 201),
+    "lremovexattr": (198, 15),
+    "lsetxattr": (189, 6),
     "migrate_pages": (256, 238),
     "mount": (165, 40),
     "move_pages": (279, 239),
@@ -88,6 +96,7 @@ _CALLS: Final = {
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "ptrace": (101, 117),
+    "removexattr": (197, 14),
     "request_key": (249, 218),
     "sched_setaffinity": (203, 122),
     "sched_setattr": (314, 274),
@@ -97,6 +106,7 @@ _CALLS: Final = {
     "semget": (64, 190),
     "semop": (65, 193),
     "semtimedop": (220, 192),
+    "setxattr": (188, 5),
     "setns": (308, 268),
     "setpriority": (141, 140),
     "shmat": (30, 196),
@@ -107,6 +117,7 @@ _CALLS: Final = {
     "umount2": (166, 39),
     "unshare": (272, 97),
     "userfaultfd": (323, 282),
+    "utimensat": (280, 88),
 }
 """On x86_64, and on those that came later."""
 
@@ -125,8 +136,21 @@ _CALLS_OF_ALL: Final = {
     "process_madvise": 440,
     "mount_setattr": 442,
     "process_mrelease": 448,
+    "fchmodat2": 452,
+    "setxattrat": 463,
+    "removexattrat": 466,
+    "file_setattr": 469,
 }
-_CALLS_OF_X86: Final = {name: own for name, (own, _) in _CALLS.items()} | _CALLS_OF_ALL
+_CALLS_OF_X86: Final = {
+    **{name: own for name, (own, _) in _CALLS.items()},
+    **_CALLS_OF_ALL,
+    "chmod": 90,
+    "chown": 92,
+    "lchown": 94,
+    "utime": 132,
+    "utimes": 235,
+    "futimesat": 261,
+}
 _CALLS_OF_OTHERS: Final = {name: own for name, (_, own) in _CALLS.items()} | _CALLS_OF_ALL
 
 ARCHITECTURES: Final = {

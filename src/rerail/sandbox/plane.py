@@ -10,7 +10,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from rerail.sandbox import aside, kernel, landlock, machine, seccomp, sockets
+from rerail.sandbox import aside, kernel, landlock, machine, seccomp, sockets, stead
 from rerail.sandbox.handshake import Handshake
 from rerail.sandbox.hiding import all_but
 from rerail.sandbox.levels import (
@@ -94,7 +94,9 @@ class Plane:
         if self._network:
             return
         with parent.step(WATCHING):
-            asks = seccomp.install_asking(sockets.program(self._machine, asks=True), self._machine)
+            also = stead.numbers(self._machine).values()
+            filter_ = sockets.program(self._machine, asks=True, also=also)
+            asks = seccomp.install_asking(filter_, self._machine)
         parent.send_descriptors(asks)
         os.close(asks)
 
