@@ -305,3 +305,29 @@ def test_what_is_its_own_has_the_mode_and_the_times_it_is_given(tries: Tries) ->
     assert found.pop("closed") == "EBADF"
     assert set(found.values()) == {"done"}, found
     assert len(found) == 15
+
+
+def test_with_a_network_all_the_rest_is_kept_from_it(tries: Tries, neighbour: int) -> None:
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    with socket.socket(socket.AF_UNIX) as service:
+        service.bind(str(folder / "service"))
+        (folder / "service").chmod(0o777)
+        service.listen()
+        found = tries(
+            """
+tried("tcp", lambda: socket.create_connection(("127.0.0.1", int(sys.argv[2])), 5))
+tried("udp", lambda: socket.socket(type=socket.SOCK_DGRAM).connect(("127.0.0.1", 9)))
+tried("serve", lambda: socket.create_server(("127.0.0.1", 0)))
+tried("mode", lambda: os.chmod("inside", 0o600))
+tried("service", lambda: socket.socket(socket.AF_UNIX).connect(sys.argv[3]))
+tried("outside", lambda: os.chmod("../outside", 0o777))
+tried("victim", lambda: resource.prlimit(victim, resource.RLIMIT_CPU, (1, 1)))
+""",
+            str(neighbour),
+            str(folder / "service"),
+            network=True,
+        )
+    shutil.rmtree(folder)
+    assert {found.pop(way) for way in ("tcp", "udp", "serve", "mode")} == {"done"}
+    assert found == {"service": "ECONNREFUSED", "outside": "EPERM", "victim": "EPERM"}

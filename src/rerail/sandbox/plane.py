@@ -91,21 +91,27 @@ class Plane:
             return
         with parent.step("leave other processes alone"):
             seccomp.install(aside.program(self._machine))
-        if self._network:
-            return
         with parent.step(WATCHING):
-            also = stead.numbers(self._machine).values()
-            filter_ = sockets.program(self._machine, asks=True, also=also)
-            asks = seccomp.install_asking(filter_, self._machine)
+            asks = seccomp.install_asking(self._asking(self._machine), self._machine)
         parent.send_descriptors(asks)
         os.close(asks)
 
+    def _asking(self, here: machine.Architecture) -> bytes:
+        if self._network:
+            return stead.program(here)
+        return sockets.program(here, asks=True, also=stead.numbers(here).values())
+
     def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """In the parent: begin to answer what the filter asks."""
-        if self._machine is not None and not self._network:
+        if self._machine is not None:
             descriptor = child.receive_descriptors()[0]
             self._watch = Watch(
-                descriptor, self._machine, allowed=self._allowed, free=self.view.free, ports=ports
+                descriptor,
+                self._machine,
+                allowed=self._allowed,
+                free=self.view.free,
+                ports=ports,
+                network=self._network,
             )
             self._watch.start()
         return []

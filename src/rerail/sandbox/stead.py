@@ -17,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from rerail.sandbox import kernel, notify
+from rerail.sandbox.bpf import ALLOW, ARCHITECTURE, ASK, NUMBER, Program
 from rerail.sandbox.machine import Architecture
 from rerail.sandbox.passing import leader
 from rerail.sandbox.writes import is_beneath, text
@@ -74,6 +75,26 @@ class NotIts(Exception):
 def numbers(machine: Architecture) -> dict[str, int]:
     """The calls, and their numbers on this architecture."""
     return {name: machine.calls[name] for name in _FORMS if name in machine.calls}
+
+
+def program(machine: Architecture) -> bytes:
+    """The filter that asks about these and about connections, where the network is free.
+
+    It stands beside that of `aside`, which refuses the calls of other architectures.
+    """
+    filter_ = Program()
+    filter_.load(ARCHITECTURE)
+    filter_.when_equal(machine.audit, "native")
+    filter_.end(ALLOW)
+    filter_.label("native")
+    filter_.load(NUMBER)
+    asked = {name: number for name, number in numbers(machine).items() if name != "listen"}
+    for number in (machine.connect, *asked.values()):
+        filter_.when_equal(number, "ask")
+    filter_.end(ALLOW)
+    filter_.label("ask")
+    filter_.end(ASK)
+    return filter_.encode()
 
 
 @contextmanager

@@ -38,6 +38,7 @@ class Watch:
     `allowed` are sockets on paths that may be reached though they were made outside, `free` the
     folders that may be written. `ports` are the recorder's where the command is in no network
     namespace of its own: what leads elsewhere is refused, and a path outside `free` is another's.
+    `network`: all of the network is free.
     """
 
     def __init__(
@@ -48,12 +49,14 @@ class Watch:
         allowed: Sequence[Path] = (),
         free: Sequence[Path] = (),
         ports: Collection[int] | None = None,
+        network: bool = False,
     ) -> None:
         self._refused: dict[tuple[Attempt, str, str], Refused] = {}
         self._descriptor = descriptor
         self._machine = machine
         self._allowed = allowed
         self._ports = ports
+        self._network = network
         self._free = [str(path) for path in free]
         self._stead = {number: name for name, number in stead.numbers(machine).items()}
         self._own = [os.path.realpath(path) for path in free]
@@ -112,7 +115,7 @@ class Watch:
         if path is not None:
             return self._neighbour(call, path)
         internet = internet_address(address)
-        if internet is not None:
+        if internet is not None and not self._network:
             self._look_at_way_out(call, internet)
         return 0
 
