@@ -134,6 +134,21 @@ def test_a_budget_of_turns_ends_the_run(rail: Rail, sdk: str) -> None:
 
 
 @pytest.mark.usefixtures("model")
+def test_what_is_made_out_of_a_tape_never_takes_its_place(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk), tape="run-1.tape")
+    before = recorded.tape.read_bytes()
+    for words in (
+        ["rewind", *rail.names, "run-1.tape", "--to", "s3", "-o", "run-1.tape"],
+        ["rewind", *rail.names, "run-1.tape", "--to", "s3", "-n", "2", "-o", "run.tape"],
+        ["replay", "run-1.tape", "-o", "./run-1.tape"],
+    ):
+        ran = rail.run(*rail.rerail(*words, "--force"))
+        assert ran.status == 2
+        assert "is the tape that it comes from" in ran.said
+        assert recorded.tape.read_bytes() == before
+
+
+@pytest.mark.usefixtures("model")
 def test_without_a_hint_the_model_is_just_asked_again(rail: Rail, sdk: str) -> None:
     recorded = rail.record(*rail.python("mender.py", sdk))
     ran, report = rewind(rail, str(recorded.tape), "--to", "last")

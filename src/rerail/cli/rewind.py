@@ -137,6 +137,7 @@ def rewind(
     from rerail.rewind.session import rewind as rewind_tape
     from rerail.sandbox.choose import choose_sandbox
     from rerail.tape.reader import Tape
+    from rerail.tape.storage import keep_source
 
     needs_copy = "--restore-workspace" if restore else "-n" if forks > 1 else ""
     if needs_copy and files == "in-place":
@@ -162,6 +163,8 @@ def rewind(
         "answer": _text(answer, "answer"),
         "patch": _patch(patch),
     }
+    if output is not None:
+        keep_source(tape, output)
     with Tape.open(tape) as opened:
         run = opened.run
         met = went_on(environment, run_id=run.run_id, task_id=run.task_id, despite=despite)
@@ -173,6 +176,8 @@ def rewind(
 
             stem = output or _named(tape, chosen.step)
             tapes = tapes_for(stem, forks, overwrite=force)
+            for one in tapes:
+                keep_source(tape, one)
             return make_forks(context, opened, chosen, edits, tapes)
         settings = RewindSettings(
             step=chosen.step,
