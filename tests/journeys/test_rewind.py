@@ -374,11 +374,15 @@ def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
         (["--to", "1", "--restore-workspace", "--workspace", "in-place"], "makes none"),
         (["--to", "1", "-n", "2", "--workspace", "in-place"], "-n needs a copy"),
         (["--to", "1", "-n", "2", "--answer", '{"wash": ""}'], "at s1, the request has no result"),
+        (["--to", "1", "-n", "101"], "1<=x<=100"),
+        (["--to", "1", "--hint", "@/dev/zero"], "the hint is longer than 1,048,576 bytes"),
+        (["--to", "1", "--edit-request", "whole.json"], "something else than an object"),
         (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
     ],
 )
 def test_what_cannot_be_rewound_says_so(rail: Rail, sdk: str, words: list[str], what: str) -> None:
     recorded = rail.record(*rail.python("mender.py", sdk))
+    (rail.folder / "whole.json").write_text('[{"op": "replace", "path": "", "value": 5}]')
     ran = rail.run(*rail.rerail("rewind", str(recorded.tape), *words))
     assert ran.status == 2
     assert what in ran.said
