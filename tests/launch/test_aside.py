@@ -7,6 +7,8 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 from rerail.launch.aside import Aside, Said
 from rerail.launch.family import arguments_of
 
@@ -77,3 +79,13 @@ def test_what_a_program_says_is_its_owners_alone(tmp_path: Path) -> None:
     assert (status, output) == (0, b"out\n")
     assert said.read_text() == "secret\n"
     assert said.stat().st_mode & 0o777 == 0o600
+
+
+def test_who_comes_late_starts_nothing(tmp_path: Path) -> None:
+    with Aside() as aside:
+        pass
+    with pytest.raises(OSError, match="cancel"):
+        aside.shell("touch started", tmp_path, os.environ)
+    with pytest.raises(OSError, match="cancel"):
+        aside.program(["touch", str(tmp_path / "started")], os.environ, tmp_path / "log")
+    assert not (tmp_path / "started").exists()

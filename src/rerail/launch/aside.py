@@ -3,6 +3,7 @@
 Unlike `rerail.launch.child` it has no terminal, and nobody passes signals on to it. Knows no tape.
 """
 
+import errno
 import os
 import signal
 import subprocess
@@ -40,6 +41,8 @@ class Aside:
         self._running: set[int] = set()
         self._asked_to_end: set[int] = set()
         self._handled: dict[int, Any] = {}
+        self._starting = threading.Lock()
+        self._over = False
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -58,11 +61,13 @@ class Aside:
     ) -> None:
         for number, handler in self._handled.items():
             signal.signal(number, handler)
-        for group in tuple(self._running):
-            _end(group)
-        for pid in tuple(self._asked_to_end):
-            with suppress(OSError):
-                os.kill(pid, signal.SIGTERM)
+        with self._starting:
+            self._over = True
+            for group in self._running:
+                _end(group)
+            for pid in self._asked_to_end:
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGTERM)
 
     def shell(self, line: str, folder: Path, environment: Mapping[str, str]) -> Said:
         """Have the shell run a line in a folder; from any thread. Raises OSError."""
@@ -80,7 +85,8 @@ class Aside:
         Returns its status and its output; what it says on standard error goes to the file `said`,
         which is its owner's alone.
         """
-        with open(said, "wb", opener=_for_owner) as errors:
+        with open(said, "wb", opener=_for_owner) as errors, self._starting:
+            self._refuse_if_over()
             process = subprocess.Popen(
                 words,
                 env=environment,
@@ -88,7 +94,7 @@ class Aside:
                 stdout=subprocess.PIPE,
                 stderr=errors,
             )
-        self._asked_to_end.add(process.pid)
+            self._asked_to_end.add(process.pid)
         try:
             output, _ = process.communicate()
             return _status(process.returncode), output
@@ -101,21 +107,28 @@ class Aside:
     def _run(
         self, words: list[str], folder: Path, environment: Mapping[str, str], output: IO[bytes]
     ) -> int:
-        process = subprocess.Popen(
-            words,
-            cwd=folder,
-            env={**environment, "PWD": str(folder)},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-        self._running.add(process.pid)
+        with self._starting:
+            self._refuse_if_over()
+            process = subprocess.Popen(
+                words,
+                cwd=folder,
+                env={**environment, "PWD": str(folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+            self._running.add(process.pid)
         try:
             return _status(process.wait())
         finally:
             _end(process.pid)  # what it left running
             self._running.discard(process.pid)
+
+    def _refuse_if_over(self) -> None:
+        """Whoever comes late would start what nobody ends."""
+        if self._over:
+            raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
 
 
 def _leave(number: int, frame: object) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import rerail.testing.demo
 from rerail.testing.ca import CertificateAuthority
-from rerail.testing.demo.clerk import clerk
+from rerail.testing.demo.clerk import Clerk
 from rerail.testing.demo.desk import HOSTS, RIGHT, Desk
 from rerail.testing.forward_proxy import forward_proxy, relay_to
 from rerail.testing.local_model import MODEL_NAME, LocalModel, missing
@@ -53,7 +53,7 @@ def test_it_does_the_task_with_tool_calls_over_https(
     tmp_path: Path, authority: CertificateAuthority, authority_file: Path, start_origin: Start
 ) -> None:
     desk = Desk(tls=authority.leaf(*HOSTS))
-    with desk.origin, SimulatedModel(clerk, tls=authority.leaf("api.openai.com")) as model:
+    with desk.origin, SimulatedModel(Clerk(), tls=authority.leaf("api.openai.com")) as model:
         resolve = dict.fromkeys([(host, 443) for host in HOSTS], desk.origin.address)
         resolve["api.openai.com", 443] = model.address
         proxy = start_origin(forward_proxy(resolve=resolve))

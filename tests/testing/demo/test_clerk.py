@@ -2,7 +2,7 @@ import json
 import random
 from collections import Counter
 
-from rerail.testing.demo.clerk import clerk
+from rerail.testing.demo.clerk import Clerk
 from rerail.testing.demo.desk import CUSTOMERS, RIGHT, TICKETS
 from rerail.testing.model import Asked, Message, Tool, ToolCall
 
@@ -27,12 +27,12 @@ def ask(*messages: Message, seed: int = 1) -> Asked:
 
 
 def choices(rule: str) -> Counter[str]:
-    replies = [clerk(ask(*history(rule), seed=seed)) for seed in range(200)]
+    replies = [Clerk()(ask(*history(rule), seed=seed)) for seed in range(200)]
     return Counter(reply.tool_calls[0].arguments["customer_id"] for reply in replies)
 
 
 def test_the_first_step_is_a_search_for_the_number() -> None:
-    (call,) = clerk(ask(TASK)).tool_calls
+    (call,) = Clerk()(ask(TASK)).tool_calls
     assert call.name == "search_tickets"
     assert "1841" in call.arguments["query"]
 
@@ -55,10 +55,21 @@ def test_the_report_names_the_customer_and_its_wording_varies() -> None:
         Message("tool", done, (), "c3"),
         Message("user", "Write."),
     )
-    reports = {clerk(ask(*end, seed=seed)).text for seed in range(20)}
+    reports = {Clerk()(ask(*end, seed=seed)).text for seed in range(20)}
     assert all("Acme Robotics (CUST-4471)" in report for report in reports)
     assert len(reports) > 3
 
 
 def test_another_task_is_improvised() -> None:
-    assert clerk(Asked("chat", "m", (Message("user", "Hello"),))).text
+    assert Clerk()(Asked("chat", "m", (Message("user", "Hello"),))).text
+
+
+def test_it_slips_where_it_is_made_to() -> None:
+    certain = Clerk()
+    certain.slips = True
+    rule = "File it now."
+    chosen = {
+        certain(ask(*history(rule), seed=seed)).tool_calls[0].arguments["customer_id"]
+        for seed in range(20)
+    }
+    assert RIGHT not in chosen

@@ -13,29 +13,34 @@ WRONG_IN_TEN: Final = 4
 """How often the wrong customer is taken; told the stricter rule, it never is."""
 
 
-def clerk(asked: Asked) -> Reply:
-    """Search, look the customer up, file, report; anything but this task is improvised."""
-    offered = {tool.name for tool in asked.tools}
-    if not {"search_tickets", "get_customer", "file_ticket"} <= offered:
-        return improvise(asked)
-    if filed := asked.results("file_ticket"):
-        return Reply(_report(asked, filed[-1]))
-    if found := asked.results("get_customer"):
-        return _call("file_ticket", customer_id=_choose(asked, json.loads(found[-1])))
-    if tickets := asked.results("search_tickets"):
-        return _call("get_customer", name=_ticket(tickets)["company"])
-    number = "".join(filter(str.isdigit, asked.last.text))
-    query = asked.chance.choice((number, f"ticket {number}", f"#{number}"))
-    return _call("search_tickets", query=query)
+class Clerk:
+    """The policy; `slips` says whether it will get it wrong this time, None leaves it to chance."""
 
+    def __init__(self) -> None:
+        self.slips: bool | None = None
 
-def _choose(asked: Asked, customers: list[dict[str, Any]]) -> str:
-    domain = _ticket(asked.results("search_tickets"))["sender"].partition("@")[2]
-    right = [entry["customer_id"] for entry in customers if entry["domain"] == domain]
-    wrong = [entry["customer_id"] for entry in customers if entry["domain"] != domain]
-    told = any("domain" in message.text for message in asked.messages if message.role == "user")
-    slips = not told and asked.chance.randrange(10) < WRONG_IN_TEN
-    return str((wrong if slips and wrong else right or wrong)[0])
+    def __call__(self, asked: Asked) -> Reply:
+        """Search, look the customer up, file, report; anything but this task is improvised."""
+        offered = {tool.name for tool in asked.tools}
+        if not {"search_tickets", "get_customer", "file_ticket"} <= offered:
+            return improvise(asked)
+        if filed := asked.results("file_ticket"):
+            return Reply(_report(asked, filed[-1]))
+        if found := asked.results("get_customer"):
+            return _call("file_ticket", customer_id=self._choose(asked, json.loads(found[-1])))
+        if tickets := asked.results("search_tickets"):
+            return _call("get_customer", name=_ticket(tickets)["company"])
+        number = "".join(filter(str.isdigit, asked.last.text))
+        query = asked.chance.choice((number, f"ticket {number}", f"#{number}"))
+        return _call("search_tickets", query=query)
+
+    def _choose(self, asked: Asked, customers: list[dict[str, Any]]) -> str:
+        domain = _ticket(asked.results("search_tickets"))["sender"].partition("@")[2]
+        right = [entry["customer_id"] for entry in customers if entry["domain"] == domain]
+        wrong = [entry["customer_id"] for entry in customers if entry["domain"] != domain]
+        told = any("domain" in message.text for message in asked.messages if message.role == "user")
+        slips = asked.chance.randrange(10) < WRONG_IN_TEN if self.slips is None else self.slips
+        return str((wrong if slips and wrong and not told else right or wrong)[0])
 
 
 def _ticket(results: list[str]) -> dict[str, Any]:

@@ -71,7 +71,8 @@ class Mending:
         if filed == RIGHT:
             self._typed.say(f"   This time ticket {TICKET} was filed under {RIGHT}, rightly.")
         else:
-            self._typed.say(f"   This time it was filed under {filed}: the hint did not help.")
+            where = f"under {filed}" if filed else "as before"
+            self._typed.say(f"   This time it was filed {where}: the hint did not help.")
             if self._kind == "simulated":
                 self._failures.append("the hint did not help")
 

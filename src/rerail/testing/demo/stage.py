@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from rerail.testing import local_model
 from rerail.testing.ca import CertificateAuthority
-from rerail.testing.demo.clerk import clerk
+from rerail.testing.demo.clerk import Clerk
 from rerail.testing.demo.desk import HOSTS, Desk
 from rerail.testing.forward_proxy import relay_to
 from rerail.testing.local_model import LocalModel
@@ -27,13 +27,14 @@ class Stage:
     """Where the servers are, and how the agent is started on them.
 
     `names` are the host names (on port 443) with their true addresses, `variables` are kept on
-    the tape, `arguments` go to the agent.
+    the tape, `arguments` go to the agent. `clerk` is the simulated model's policy, where it is one.
     """
 
     desk: Desk
     names: Mapping[str, tuple[str, int]]
     variables: Mapping[str, str]
     arguments: tuple[str, ...] = field(default=())
+    clerk: Clerk | None = None
 
 
 TITLES: Final[Mapping[Kind, str]] = {
@@ -56,9 +57,11 @@ def stage(kind: Kind, authority: CertificateAuthority) -> Iterator[Stage]:
         names = dict.fromkeys(HOSTS, desk.origin.address)
         if kind == "simulated":
             leaf = authority.leaf(OPENAI_HOST)
+            clerk = Clerk()
             model = stack.enter_context(SimulatedModel(clerk, chunk_pause=0.005, tls=leaf))
             variables = {"AGENT_MODEL": "gpt-4.1-mini"}
-            yield Stage(desk, {OPENAI_HOST: model.address, **names}, variables)
+            names = {OPENAI_HOST: model.address, **names}
+            yield Stage(desk, names, variables, clerk=clerk)
         else:
             local = stack.enter_context(LocalModel())
             leaf = authority.leaf(LOCAL_HOST)

@@ -131,6 +131,9 @@ class Tour:
             name = str(tape.relative_to(self._folder))
             task = [f"--task={TICKET}", *keep, *reach, "--", *self._agent(servers)]
             servers.desk.filed.clear()
+            if attempt == self._attempts and servers.clerk is not None:
+                self._say("   (The simulated model was right all night: now it is made to slip.)")
+                servers.clerk.slips = True
             status = self._typed.run(["rerail", "record", "-o", name, *task])
             if status >= OWN_FAILURE or not tape.exists():
                 break
