@@ -145,7 +145,8 @@ def _print_difference(difference: "Difference") -> None:
     say(f"  {one_line(difference.path)}")
     if difference.words:
         for word in difference.words[:_WORDS]:
-            say(one_line(f"    good  {word.before}[-{word.recorded}-]{word.after}"))
+            before, recorded, after = word.old
+            say(one_line(f"    good  {before}[-{recorded}-]{after}"))
             say(one_line(f"    bad   {word.before}{{+{word.now}+}}{word.after}"))
         return
     if difference.recorded is not None:

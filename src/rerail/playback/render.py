@@ -110,9 +110,9 @@ def _sizes(difference: Difference) -> str:
 
 
 def _words(change: WordChange) -> Iterator[str]:
-    before, after = _one_line(change.before), _one_line(change.after)
-    recorded, now = _one_line(change.recorded), _one_line(change.now)
+    before, recorded, after = map(_one_line, change.old)
     yield f"      recorded  {before}[-{recorded}-]{after}"
+    before, now, after = map(_one_line, (change.before, change.now, change.after))
     yield f"      now       {before}{{+{now}+}}{after}"
 
 

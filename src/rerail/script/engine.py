@@ -61,6 +61,10 @@ class ScriptCrashed(UserError):
     """The worker that ran a script died; the last saved state is on the tape."""
 
 
+class NotSaved(UserError):
+    """The engine cannot save the state of a script: it is too large for the script's limits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The script waits: for a tool, or for what the host knows (the clock, entropy).
@@ -138,8 +142,16 @@ class Session:
         return asked
 
     def dump(self) -> bytes:
-        """The whole state at this pause."""
-        state = self._snapshot.dump()
+        """The whole state at this pause. Raises NotSaved, ScriptCrashed."""
+        import pydantic_monty as monty
+
+        try:
+            state = self._snapshot.dump()
+        except monty.MontyCrashedError as error:
+            raise _crashed(error) from error
+        except monty.MontyRuntimeError as error:
+            what = f"the state at line {self.asked.line} cannot be saved: {error}"
+            raise NotSaved(what, hint="keep less in the script, or give it more memory") from error
         assert isinstance(state, bytes)
         return state
 
@@ -172,8 +184,7 @@ class Session:
                     return asked
             return _ended(self._snapshot.output)
         except monty.MontyCrashedError as error:
-            hint = "resume the tape: it goes on from the last pause"
-            raise ScriptCrashed(f"the worker of a script died ({error})", hint=hint) from error
+            raise _crashed(error) from error
         except (monty.MontyRuntimeError, monty.MontySyntaxError) as error:
             return Ended(error=error.display().replace(_SCRIPT, self.name))
 
@@ -213,6 +224,11 @@ class Session:
         """What it printed since this was last asked."""
         printed, self.printed, self._printed = self.printed, [], 0
         return printed
+
+
+def _crashed(error: Exception) -> ScriptCrashed:
+    hint = "resume the tape: it goes on from the last pause"
+    return ScriptCrashed(f"the worker of a script died ({error})", hint=hint)
 
 
 def type_errors(code: str, name: str, stubs: str) -> str:
