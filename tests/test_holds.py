@@ -1,5 +1,6 @@
 """What a machine remembers: an approval is used once, whoever tries, and a hold stands."""
 
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -30,6 +31,34 @@ ATTEMPT = Attempt("T-1", "run-1", "T", "t.tape", "/c", "live", "aa", "A-1", NOW)
 def holds(tmp_path: Path) -> Iterator[Holds]:
     with Holds(tmp_path / "state" / "holds.sqlite") as opened:
         yield opened
+
+
+class Unlucky:
+    """A connection on which one COMMIT fails."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._failed = False
+
+    def execute(self, sql: str, *values: object) -> sqlite3.Cursor:
+        if sql == "COMMIT" and not self._failed:
+            self._failed = True
+            raise sqlite3.OperationalError("database or disk is full")
+        return self._connection.execute(sql, *values)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._connection, name)
+
+
+def test_what_could_not_be_committed_is_taken_back(
+    holds: Holds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holds, "_connection", Unlucky(holds._connection))
+    with pytest.raises(StateUnusable, match="disk is full"):
+        holds.ask(APPROVAL)
+    assert holds.approvals() == []
+    granted(holds)
+    assert len(holds.approvals()) == 1
 
 
 def granted(holds: Holds, **changes: object) -> Approval:

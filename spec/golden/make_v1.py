@@ -13,6 +13,36 @@ from pathlib import Path
 import msgspec
 
 from rerail.tape.clean import CleanBytes, CleanRecord
+from rerail.tape.plane_records import (
+    ActionAttempted,
+    ActionReconciled,
+    ActionResult,
+    AgentContained,
+    ApprovalConsumed,
+    ApprovalDecided,
+    ApprovalRequested,
+    ApprovalUnusable,
+    ApprovalWithdrawn,
+    BaselineLoaded,
+    BudgetChanged,
+    CheckEnded,
+    CheckResult,
+    CheckStarted,
+    CleanupDone,
+    HoldMet,
+    HoldPlaced,
+    HoldReleased,
+    ObservationRead,
+    ProposalMade,
+    RetryDecided,
+    ScratchMade,
+    TargetRead,
+    TaskAccepted,
+    TaskEnded,
+    TaskFollows,
+    VerdictEmitted,
+)
+from rerail.tape.proposals import encode_proposal, proposal
 from rerail.tape.reader import Tape
 from rerail.tape.records import (
     Body,
@@ -262,6 +292,113 @@ def make_script(path: Path) -> None:
     recording.writer.close()
 
 
+class Planes:
+    """A run in two planes, event by event, on a recording."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._base, self._tree = self._folder(b"limit: 3\n"), self._folder(b"limit: 5\n")
+        made = encode_proposal(proposal(self._base, self._tree))
+        self._size = len(made)
+        self._ref = self._blob(made)
+
+    def _blob(self, data: bytes) -> bytes:
+        return self._recording.writer.blob(CleanBytes(data), lane="planes")
+
+    def _kept(self, data: bytes) -> Body:
+        return Body(digest=self._blob(data), size=len(data), framing="none")
+
+    def _folder(self, content: bytes) -> tuple[Entry, ...]:
+        folder = Entry(b"", "folder", stat.S_IFDIR | 0o755, 0, 0)
+        mode, digest = stat.S_IFREG | 0o644, self._blob(content)
+        return (folder, Entry("wiederholt-ü.yaml".encode(), "file", mode, len(content), 0, digest))
+
+    def propose(self) -> None:
+        """The agent's plane, from the contract to the proposal."""
+        add, kept = self._recording.add, self._kept
+        contract = kept(b"task: TASK-1061\n")
+        about = {"task_id": "TASK-1061", "version": "8", "source": "task.yaml", "number": 2}
+        add(TaskAccepted, component="runner", contract=contract, **about)
+        before = {"run_id": "RUN-8893", "tape_id": "sha256:" + "cd" * 32, "relation": "retry"}
+        add(TaskFollows, component="runner", **before)
+        met = {"hold_id": "H-0", "reason": "we look at it", "went_on": True, "why": "to compare"}
+        add(HoldMet, component="person", **met)
+        name = {"name": "retry-policy", "version": "4", "wanted_version": "5"}
+        where = {"source": "policy.json", "path": ".rerail-task/inputs/retry-policy"}
+        rules = {"content": kept(b"never"), "wanted_digest": bytes(32), "problem": "another"}
+        add(ObservationRead, component="sensor", **name, **where, **rules)
+        name = {"name": "retry-cases", "version": "12", "wanted_version": "12"}
+        cases = kept(b'{"version": "12"}')
+        known = {"digest": cases.digest, "wanted_digest": cases.digest, "source": "cases.json"}
+        add(BaselineLoaded, component="sensor", content=cases, **known, **name)
+        base, tree = encode_tree(self._base), encode_tree(self._tree)
+        left = [NotCaptured(path=".env", why="may hold credentials")]
+        sizes = {"base": self._blob(base), "base_size": len(base), "left_out": left}
+        place = {"folder": "/scratch/workspace", "source": "workspace", "files": 1, "size": 9}
+        add(ScratchMade, component="runner", **place, **sizes)
+        walls = {"layers": ["files"], "lacking": {"TCP": "too old"}, "hidden": ["/home/me"]}
+        add(AgentContained, component="runner", writable=["/scratch"], **walls)
+        add(BudgetChanged, component="runner", budget="turns", limit=6, used=7, spent=True)
+        sizes |= {"size": self._size, "tree": self._blob(tree), "tree_size": len(tree)}
+        counts = {"added": 0, "changed": 1, "removed": 0}
+        add(ProposalMade, component="agent", proposal_ref=self._ref, **sizes, **counts)
+
+    def judge(self) -> None:
+        """The checker and the verdict."""
+        add, kept = self._recording.add, self._kept
+        by = {"component": "checker", "check_id": 1}
+        refs = {"proposal_ref": self._ref, "read_ref": self._ref}
+        add(CheckStarted, argv=["check"], version="3", folder="/state/check", **refs, **by)
+        said = {"output": kept(b"{}"), "errors": kept("Vorsicht: ü\n".encode())}
+        how = {"status": 137, "signal": 9, "timed_out": True, "problem": "it timed out"}
+        add(CheckEnded, reported_ref=self._ref, **said, **how, **by)
+        add(BaselineLoaded, name="retry-cases", version="11", reported=True, problem="old", **by)
+        case = {"name": "before send", "outcome": "failed", "detail": "3, at most 1"}
+        add(CheckResult, protected=True, tests="retry-policy", **case, **by)
+        why = {"rule": "case failed", "detail": "before send", "checks": [1]}
+        add(VerdictEmitted, component="verdict", verdict="STOP", proposal_ref=self._ref, **why)
+
+    def apply(self) -> None:
+        """The approval, the action, the target, the holds, the end."""
+        add, kept = self._recording.add, self._kept
+        scope = {"approval_id": "A-1", "proposal_ref": self._ref, "target": "client/live"}
+        add(ApprovalRequested, component="approver", expires=WALL, who=["ada"], **scope)
+        word = {"decision": "granted", "who": "ada", "how": "policy", "reason": "ja, natürlich"}
+        add(ApprovalDecided, component="person", expires=WALL, evidence=kept(b"p"), **word, **scope)
+        add(ApprovalConsumed, component="applier", approval_id="A-1", attempt_id="T-1")
+        hold = {"run_id": "RUN-8894", "task_id": "TASK-1061", "who": "rerail run"}
+        add(HoldPlaced, component="runner", hold_id="H-1", reason="T-1 was sent", **hold)
+        add(ActionAttempted, component="applier", attempt_id="T-1", argv=["apply"], **scope)
+        said = {"output": kept(b"half of"), "errors": kept(b"no reply")}
+        how = {"status": 137, "signal": 9, "timed_out": True}
+        about = {"attempt_id": "T-1", "outcome": "unknown", "reason": "no reply in time"}
+        add(ActionResult, component="applier", **about, **said, **how)
+        read = {"argv": ["read"], "target": "client/live", "attempt_id": "T-1", "moment": "after"}
+        state = {"content": kept(b"live"), "errors": kept(b"slow"), "problem": "it timed out"}
+        add(TargetRead, component="target", **read, **state, **how)
+        found = {"attempt_id": "T-1", "state": "partly applied", "who": "ada", "how": "person"}
+        add(ActionReconciled, component="person", status=1, reason="half", **said, **found)
+        add(HoldReleased, component="person", hold_id="H-1", reason="put back", who="ada")
+        add(ApprovalUnusable, component="applier", why="used", detail="by T-1", **scope)
+        add(ApprovalWithdrawn, component="runner", approval_id="A-2")
+        gone = {"folder": "/scratch/workspace", "outcome": "failed", "reason": "busy"}
+        add(CleanupDone, component="applier", **gone)
+        more = {"number": 2, "limit": 2, "scheduled": False, "reason": "there are no more retries"}
+        add(RetryDecided, component="runner", **more)
+        add(TaskEnded, component="runner", state="unresolved", reason="nobody knows")
+
+
+def make_planes(path: Path) -> None:
+    """A run in two planes with every kind of its events, every field of them filled."""
+    recording = Recording(path)
+    recording.start()
+    run = Planes(recording)
+    run.propose()
+    run.judge()
+    run.apply()
+    recording.end()
+
+
 def expected(path: Path) -> bytes:
     """What a reader must find on a tape, as JSON: bytes are in base 64."""
     with Tape.open(path) as tape:
@@ -281,16 +418,17 @@ def expected(path: Path) -> bytes:
 
 def main(folder: Path) -> None:
     """Write the tapes and what is expected of them; nothing that is there is overwritten."""
-    names = ("run", "lost", "files", "script")
-    run, lost, files, script = (folder / f"v1-{name}.tape" for name in names)
+    names = ("run", "lost", "files", "script", "planes")
+    run, lost, files, script, planes = (folder / f"v1-{name}.tape" for name in names)
     make_run(run)
     make_files(files)
     make_script(script)
+    make_planes(planes)
     aside = folder / "aside"
     aside.mkdir()
     make_lost(lost, aside)
     shutil.rmtree(aside)
-    for tape in (run, lost, files, script):
+    for tape in (run, lost, files, script, planes):
         tape.with_suffix(".json").write_bytes(expected(tape))
 
 

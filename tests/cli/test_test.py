@@ -67,6 +67,16 @@ def test_a_strangers_words_stay_words(
     }  # fmt: skip
 
 
+def test_a_request_that_is_no_model_call_is_no_step(
+    make_tape: Callable[..., Recording], tmp_path: Path, rerail: Callable[..., Any]
+) -> None:
+    made = make_tape()
+    made.request(1)
+    made.end(1)
+    options = ("-o", tmp_path, "--at", "s1")
+    rerail("test", made.path, *options).assert_complaint(2, "no s1 on this tape", "rerail show")
+
+
 def test_what_cannot_be_made(failed: Path, tmp_path: Path, rerail: Callable[..., Any]) -> None:
     rerail("test", tmp_path / "no.tape").assert_complaint(2, "cannot open tape")
     rerail("test", failed, "--at", "r0").assert_complaint(2, "`r0` is no request", "--at r6")

@@ -38,6 +38,15 @@ def test_the_request_goes_where_the_url_says() -> None:
     assert f"Content-Length: {len(body)}\r\n".encode() in head
 
 
+def test_a_query_stays_behind_the_apis_path() -> None:
+    azure = Model(
+        url="https://x.example.com/openai/deployments/d/?api-version=2024-10-21", name="d"
+    )
+    line, _, rest = parts(azure)[0].partition("\r\n")
+    assert line == ("POST /openai/deployments/d/chat/completions?api-version=2024-10-21 HTTP/1.1")
+    assert rest.startswith("Host: x.example.com\r\n")
+
+
 def test_keys_stand_where_the_api_wants_them() -> None:
     assert "Authorization: Bearer k" in parts(OPENAI)[0]
     assert "x-api-key: k" in parts(CLAUDE)[0]

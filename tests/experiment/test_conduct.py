@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from rerail.errors import UsageProblem, UserError
 from rerail.experiment import agent
 from rerail.experiment.conduct import read_receipt, recompute
 from rerail.experiment.contract import Model
+from rerail.experiment.ledger import Ledger
 from rerail.experiment.measure import measure
 from rerail.experiment.measured import Run, point
 from rerail.experiment.model import NotReached
@@ -22,6 +24,7 @@ from rerail.experiment.receipt import schema
 from rerail.experiment.schedule import Stopped
 from rerail.experiment.sums import Sums
 from rerail.script.durable import Script
+from rerail.script.keeping import Keeping
 from rerail.tape.reader import Tape
 from rerail.testing.model import Trouble
 from rerail.testing.model.conversation import Asked, Reply
@@ -56,6 +59,13 @@ def test_every_arm_of_every_failure_is_on_the_receipt_and_on_tape(bench: Bench) 
             assert tape.id == run.tape_id
             assert tape.state == "finished"
             assert tape.run.facts["experiment.plan"] == receipt.plan_digest
+
+
+def test_what_is_written_is_for_its_owner_alone(bench: Bench) -> None:
+    bench.conduct(failures=1, seeds=1, arms=("rewind",))
+    written = [path for path in bench.folder.rglob("*") if path.is_file()]
+    assert {path.name for path in written} >= {"plan.json", "receipt.html", "ledger.jsonl"}
+    assert {path.stat().st_mode & 0o077 for path in written} == {0}
 
 
 def test_anthropics_form_of_the_api_does_as_well(bench: Bench) -> None:
@@ -223,6 +233,16 @@ def test_attempts_that_failed_for_a_while_are_on_the_tape(bench: Bench) -> None:
     )
 
 
+def test_of_two_that_begin_at_once_one_makes_the_plan(bench: Bench) -> None:
+    bench.folder.mkdir()
+    with (
+        Ledger(bench.folder / "ledger.jsonl"),
+        pytest.raises(UsageProblem, match="another process runs the experiment"),
+    ):
+        bench.conduct()
+    assert not (bench.folder / "plan.json").exists()
+
+
 # What is computed again.
 
 
@@ -297,6 +317,32 @@ def test_a_tape_without_a_step_is_put_aside_and_said(bench: Bench) -> None:
         "runs/sums-5.0.first.aside-1.tape"
     ]
     assert recompute(bench.folder, bench.tasks)[1] == []
+
+
+def test_a_run_killed_between_its_scripts_end_and_its_tapes_is_over(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, run_ended = bench.folder.parent, Keeping.run_ended
+    first = "sums-5.0.first.tape"
+
+    def leave(self: Keeping, *, well: bool) -> None:
+        self.hold()
+        for suffix in ("", "-wal") if self.path.name == first else ():
+            shutil.copy(f"{self.path}{suffix}", kept)
+        run_ended(self, well=well)
+
+    one = {"failures": 1, "seeds": [0], "arms": ("rewind",)}
+    with monkeypatch.context() as patched:
+        patched.setattr(Keeping, "run_ended", leave)
+        before = bench.conduct(**one)
+    for path in [*bench.folder.glob("*.json*"), *bench.folder.glob("runs/*")]:
+        path.unlink()
+    for path in kept.glob(f"{first}*"):
+        shutil.copy(path, bench.folder / "runs")
+    assert measure(bench.folder / "runs" / first) is None
+    after = bench.conduct(**one)
+    assert (after.complete, after.aside) == (True, [])
+    assert [run.outcome for run in after.runs] == [run.outcome for run in before.runs]
 
 
 def test_what_was_killed_before_its_receipt_can_be_told(bench: Bench) -> None:

@@ -49,6 +49,7 @@ def test_json_says_the_same_and_needs_no_yaml(
 ) -> None:
     contract = load(written(tmp_path, WHOLE))
     monkeypatch.setitem(sys.modules, "yaml", None)
+    monkeypatch.delitem(sys.modules, "rerail.task.plain_yaml")
     document = {
         "name": "sums",
         "model": {
@@ -74,11 +75,36 @@ def test_json_says_the_same_and_needs_no_yaml(
         (WHOLE.replace("tasks: [sums/*]", "tasks: []"), "$.tasks"),
         (WHOLE.replace("  name: small\n", ""), "`model` needs `url` and `name`"),
         ("name: [\n", "line 2"),
+        (WHOLE + "turns: 3\nturns: 4\n", "line 8: the key `turns` stands there twice"),
+        (WHOLE.replace("small", "1.10"), "$.model.name"),
         ("", "object"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, said: str) -> None:
     assert said in refused(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://bob:s3cret@models.example.com/v1", "`url` holds a name or a password"),
+        ("http://s3cret@models.example.com/v1", "`url` holds a name or a password"),
+        ("https://models.example.com/v1?v=1&api_key=s3cret", "`url` holds a secret in `api_key`"),
+        ("https://[s3cret/v1", "`url` is no URL"),
+    ],
+)
+def test_a_secret_in_the_url_is_refused_and_not_repeated(
+    tmp_path: Path, url: str, said: str
+) -> None:
+    told = refused(tmp_path, WHOLE.replace("http://127.0.0.1:8080/v1", url))
+    assert said in told
+    assert "s3cret" not in told
+
+
+def test_a_query_without_a_secret_is_taken(tmp_path: Path) -> None:
+    url = "https://models.example.com/v1?api-version=2024-10-21"
+    text = WHOLE.replace("http://127.0.0.1:8080/v1", url)
+    assert load(written(tmp_path, text)).model.url == url
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

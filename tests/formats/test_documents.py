@@ -115,3 +115,13 @@ def test_an_archive_of_something_else_is_refused(tmp_path: Path) -> None:
     broken.write_bytes(b"PK\x03\x04" + b"\0" * 50)
     with pytest.raises(ImportRefused):
         import_file(broken)
+
+
+def test_an_encrypted_archive_is_refused(tmp_path: Path) -> None:
+    path = an_eval(tmp_path / "l.eval", {"messages": []})
+    content = bytearray(path.read_bytes())
+    for head, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.rindex(head) + flags] |= 1
+    path.write_bytes(content)
+    with pytest.raises(ImportRefused, match=r"samples/0_epoch_1\.json is encrypted"):
+        import_file(path)

@@ -1,5 +1,6 @@
 """A failed run is kept as a test: it fails on the code that failed, and passes on the repair."""
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import pytest
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from rerail.testing.model.conversation import Asked, Reply
-from tests.journeys.rail import Rail, Ran
+from tests.journeys.rail import Rail, Ran, Recorded
 
 pytestmark = pytest.mark.journey
 
@@ -39,12 +40,17 @@ def project(
     """A project whose agent has paid too much, and the tape of that."""
     model = start_model(policy, tls=authority.leaf("api.openai.com"))
     rail.resolve("api.openai.com", model.origin)
-    folder = rail.folder
-    (folder / "agent.py").write_text(AGENT.replace("WHAT_TO_DO", "pass"))
-    recorded = rail.record(sys.executable, "agent.py")
+    record(rail, AGENT.replace("WHAT_TO_DO", "pass"))
+    return rail.folder
+
+
+def record(rail: Rail, agent: str, tape: str = "run.tape") -> Recorded:
+    (rail.folder / "agent.py").write_text(agent)
+    (rail.folder / tape).parent.mkdir(exist_ok=True)
+    recorded = rail.record(sys.executable, "agent.py", tape=tape)
     assert recorded.status == 0, recorded.said
     rail.stop_origins()
-    return folder
+    return recorded
 
 
 def make(rail: Rail, *options: str) -> None:
@@ -67,12 +73,53 @@ def test_the_code_that_failed_fails_and_the_repair_passes(rail: Rail, project: P
     assert rail.reached == 0
 
 
+def test_a_run_with_children_is_followed_beside_the_new_folder_of_its_test(
+    rail: Rail, start_model: Callable[..., SimulatedModel], authority: CertificateAuthority
+) -> None:
+    model = start_model(policy, tls=authority.leaf("api.openai.com"))
+    rail.resolve("api.openai.com", model.origin)
+    time = 'import subprocess; ask(str(subprocess.check_output(["date", "+%N"])))'
+    recorded = record(rail, AGENT.replace("WHAT_TO_DO", time), "runs/timed.tape")
+    made = rail.run(*rail.rerail("test", "runs/timed.tape"))
+    assert made.status == 0, made.said
+    assert (rail.folder / "tests").is_dir()
+    tested = run_tests(rail)
+    assert tested.status == 0, tested.text
+    replayed = rail.replay(recorded.tape)
+    assert replayed.green, replayed.said
+
+
 def test_a_change_before_the_failure_shows_nothing(rail: Rail, project: Path) -> None:
     make(rail, "--at", "s2")
     (project / "agent.py").write_text(AGENT.replace("How much", "What"))
     early = run_tests(rail)
     assert early.status == 1, early.text
     assert "the replay left the tape before that, at r1" in early.text
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "says"),
+    [
+        (
+            "s1",
+            "def broken(:",
+            "the command ended with 1 before s1, and nothing recorded was asked",
+        ),
+        ("r99", AGENT.replace("WHAT_TO_DO", "pass"), "there is no r99 on the tape"),
+    ],
+)
+def test_code_that_asks_nothing_and_places_of_no_request_show_nothing(
+    rail: Rail, project: Path, place: str, code: str, says: str
+) -> None:
+    make(rail, "--at", "s1")
+    (project / "agent.py").write_text(code)
+    (kept,) = (project / "tests").glob("test_*.py")
+    for verb in ("avoids", "reproduces"):
+        text = kept.read_text()
+        kept.write_text(re.sub(r"replayed_run\.\w+\(.*\)", f'replayed_run.{verb}("{place}")', text))
+        told = run_tests(rail)
+        assert told.status == 1, told.text
+        assert says in told.text
 
 
 def test_the_test_goes_with_the_project_to_another_folder(rail: Rail, project: Path) -> None:
@@ -108,3 +155,7 @@ def test_a_case_says_where_and_runs_its_test(rail: Rail, project: Path) -> None:
     (project / "agent.py").write_text(AGENT.replace("WHAT_TO_DO", GUARD))
     mended = trace("check", "case").text
     assert "proves that today the recorded failure is avoided" in mended
+    (project / "agent.py").write_text("def broken(:")
+    assert "shows nothing about the failure" in trace("check", "case").text
+    (project / "tests" / "tapes" / "overpaid.tape").write_bytes(b"no tape")
+    assert "was not run, or could not be" in trace("check", "case").text

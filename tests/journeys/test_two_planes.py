@@ -15,7 +15,7 @@ from rerail.launch.family import alive_in_session
 from rerail.sandbox import kernel, landlock
 from rerail.tape import plane_records as planes
 from rerail.tape.reader import Tape
-from rerail.tape.records import CaptureMissing, HttpRequest, ProcessStarted
+from rerail.tape.records import CaptureMissing, HttpRequest, ProcessEnded, ProcessStarted
 from tests.journeys.faults import FAULTS, Lab
 from tests.journeys.faults.lab import TOKEN, events
 from tests.journeys.terminal import Terminal
@@ -354,6 +354,46 @@ def test_whoever_sits_at_the_terminal_is_asked(typed: bytes, state: str, lab: La
     assert len(lab.applied()) == (1 if state == "applied" else 0)
 
 
+def asked_at(lab: Lab) -> Terminal:
+    """A run of the lab's task before a person."""
+    lab.write_contract()
+    words = ["run", "task/task.yaml", "-o", "run.tape", "--keep-workspace"]
+    command = [sys.executable, "-m", "rerail.cli", *words]
+    return Terminal(command, folder=lab.folder, environment=lab.environment)
+
+
+def test_an_agent_cannot_answer_the_question_about_its_own_proposal(lab: Lab) -> None:
+    lab.agent("types", "/dev/tty", "0", "1", "2")
+    with asked_at(lab) as terminal:
+        terminal.until(b"apply it to client/live? [y/N] ")
+        terminal.type(b"n\r")
+        assert terminal.end() == 1
+    [made] = events(lab.folder / "run.tape", planes.ScratchMade)
+    said = json.loads((Path(made.folder) / "typed.json").read_text())
+    assert all(word.startswith("refused") for word in said), said
+    assert not lab.applied()
+
+
+def test_what_was_typed_before_the_question_is_no_answer(lab: Lab) -> None:
+    with asked_at(lab) as terminal:
+        terminal.type(b"y\ry\r")
+        terminal.until(b"apply it to client/live? [y/N] ")
+        terminal.type(b"n\r")
+        assert terminal.end() == 1
+    assert events(lab.folder / "run.tape", planes.TaskEnded)[0].state == "refused"
+    assert not lab.applied()
+
+
+def test_ctrl_c_still_reaches_the_agent(lab: Lab) -> None:
+    lab.agent("sleep")
+    with asked_at(lab) as terminal:
+        terminal.until(b"wrote")
+        terminal.type(b"\x03")
+        assert terminal.end() == 1
+    [ended] = events(lab.folder / "run.tape", ProcessEnded)
+    assert ended.signal == signal.SIGINT or ended.status == 130
+
+
 # Death of the runner.
 
 
@@ -443,6 +483,30 @@ def test_wherever_a_runner_dies_around_its_action_it_is_applied_once(where: str,
         assert len(lab.applied()) == 1
 
 
+def test_what_goes_wrong_once_the_action_runs_leaves_the_task_held(lab: Lab) -> None:
+    lab.policy("retry.json")
+    lab.target("apply", "accepts, then hangs", time="30s")
+    lab.write_contract()
+    script = (
+        "import sys, time, pathlib\nfrom rerail.cli.main import run\n"
+        "from rerail.holds import Holds, StateUnusable\n"
+        "def locked(*_):\n"
+        f"    while not pathlib.Path({str(lab.live / 'ready')!r}).exists(): time.sleep(0.01)\n"
+        "    raise StateUnusable('database is locked', hint='')\n"
+        "Holds.started = locked\n"
+        "sys.exit(run(['run', 'task/task.yaml', '-o', 'cut.tape', '--no-wait']))\n"
+    )
+    words = [sys.executable, "-c", script]
+    ran = subprocess.run(words, cwd=lab.folder, env=lab.environment, check=False, timeout=60)
+    assert ran.returncode == 3
+    assert len(lab.applied()) == 1
+    [result] = events(lab.folder / "cut.tape", planes.ActionResult)
+    assert result.outcome == "unknown"
+    assert "database is locked" in result.reason
+    assert lab.run().status == 2
+    assert "applied" in lab.rerail("reconcile", lab.open_attempt()).stdout
+
+
 def test_nothing_is_reconciled_while_it_is_still_under_way(lab: Lab) -> None:
     lab.policy("retry.json")
     lab.target("apply", "accepts, then hangs", time="30s")
@@ -451,6 +515,11 @@ def test_nothing_is_reconciled_while_it_is_still_under_way(lab: Lab) -> None:
     asked = lab.rerail("reconcile", lab.open_attempt())
     assert asked.returncode == 2
     assert "is still under way: process" in asked.stderr
+    words = ["--state", "not-applied", "--reason", "I saw nothing"]
+    said = lab.rerail("reconcile", lab.open_attempt(), *words)
+    assert said.returncode == 2
+    assert "is still under way: process" in said.stderr
+    assert lab.holds().on(task_id="TASK-LAB")
     process.kill()
     process.wait()
     [attempt] = lab.holds().attempts()
@@ -473,6 +542,14 @@ def test_a_repaired_checker_judges_the_unchanged_proposal(lab: Lab) -> None:
     assert not events(ran.tape, ProcessStarted, HttpRequest, planes.ActionAttempted)
     applied = lab.run("--apply", str(ran.tape))
     assert applied.outcome["state"] == "waiting"
+
+
+def test_what_cannot_go_onto_its_tape_leaves_no_folder_behind(lab: Lab) -> None:
+    made = FAULTS["checked, no target"].make(lab)
+    ran = lab.run("--recheck", str(made.tape), tape=made.tape.name)
+    assert ran.status == 2
+    assert list((lab.home / "state" / "rerail" / "runs").iterdir()) == []
+    assert list((lab.folder / "tmp").iterdir()) == []
 
 
 def test_a_case_is_rechecked_while_its_task_is_held(lab: Lab) -> None:
@@ -510,6 +587,42 @@ def test_a_stop_is_tried_again_as_often_as_the_contract_says(lab: Lab) -> None:
     assert follows.relation == "retry"
     assert events(second, planes.TaskAccepted)[0].number == 2
     assert not events(second, planes.RetryDecided)[0].scheduled
+
+
+def test_a_retry_goes_onto_a_tape_that_is_free(lab: Lab) -> None:
+    lab.answer = {"timeout_before_send": 9}
+    lab.contract["retries"] = 1
+    (lab.folder / "r-2.tape").write_text("somebody else's")
+    ran = lab.run(tape="r.tape")
+    assert (ran.status, ran.outcome["state"]) == (1, "stopped")
+    assert Path(ran.outcome["tape"]).name == "r-3.tape"
+    assert (lab.folder / "r-2.tape").read_text() == "somebody else's"
+
+
+def test_a_retry_that_cannot_begin_leaves_the_outcome_of_the_first(lab: Lab) -> None:
+    lab.answer = {"timeout_before_send": 9}
+    lab.contract["retries"] = 1
+    lab.write_contract()
+    script = (
+        "import sys\nimport rerail.task.runner as runner\nfrom rerail.cli.main import run\n"
+        "from rerail.errors import UsageProblem\n"
+        "class Once(runner.Place):\n"
+        "    made = 0\n"
+        "    def __init__(self, *given):\n"
+        "        Once.made += 1\n"
+        "        if Once.made > 1: raise UsageProblem('no folder for the run', hint='room')\n"
+        "        super().__init__(*given)\n"
+        "runner.Place = Once\n"
+        "sys.exit(run(['run', 'task/task.yaml', '-o', 'r.tape', '--no-wait', '--json']))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], cwd=lab.folder, env=lab.environment, timeout=60,
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert ran.returncode == 1, ran.stderr
+    assert "no folder for the run" in ran.stderr
+    assert json.loads(ran.stdout)["state"] == "stopped"
+    assert json.loads(ran.stdout)["tape"] == "r.tape"
 
 
 def test_a_held_task_starts_nothing_until_it_is_released(lab: Lab) -> None:
@@ -618,6 +731,26 @@ def test_a_credential_that_is_not_there_is_said_first(lab: Lab) -> None:
     assert ran.status == 2
     assert "`LAB_TOKEN`, which opens the target, is not set" in ran.said
     assert not ran.tape.exists()
+
+
+def test_a_broken_policy_is_said_before_an_agent_works(lab: Lab) -> None:
+    lab.policy("retry.json")
+    (lab.task / "policy.yaml").write_text("grants: everything")
+    ran = lab.run()
+    assert ran.status == 2
+    assert "policy.yaml" in ran.said
+    assert not ran.tape.exists()
+
+
+def test_an_approval_that_was_not_used_is_withdrawn_and_the_tape_says_so(lab: Lab) -> None:
+    lab.policy("retry.json")
+    lab.target("read", "fails")
+    ran = lab.run()
+    assert ran.outcome["state"] == "refused"
+    [approval] = lab.holds().approvals()
+    assert approval.state == "withdrawn"
+    [withdrawn] = events(ran.tape, planes.ApprovalWithdrawn)
+    assert withdrawn.approval_id == approval.id
 
 
 @pytest.mark.parametrize("part", ["agent", "checker", "apply", "reconcile"])

@@ -155,3 +155,13 @@ def test_starting_loads_no_subprocess_module() -> None:
     )
     with started(sys.executable, "-c", f"{program.replace('print', 'assert not ')}") as child:
         assert child.wait() == Ending(0)
+
+
+def test_one_with_streams_of_its_own_has_a_session_of_its_own(tmp_path: Path) -> None:
+    with (tmp_path / "said").open("w+b") as said, Path(os.devnull).open("rb") as nothing:
+        streams = (nothing.fileno(), said.fileno(), said.fileno())
+        words = ["sh", "-c", "cat; ps -o sid= -p $$ | tr -d ' '"]
+        with start(words, cwd=Path.cwd(), environment=dict(os.environ), streams=streams) as child:
+            assert child.wait() == Ending(0)
+        said.seek(0)
+        assert int(said.read()) == child.pid != os.getsid(0)

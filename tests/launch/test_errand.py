@@ -1,5 +1,6 @@
 """An errand: both streams kept, a time limit that is kept, nothing left behind."""
 
+import errno
 import os
 import select
 import subprocess
@@ -72,6 +73,13 @@ def test_a_signal_is_told() -> None:
     assert (done.status, done.signal) == (143, 15)
 
 
+def test_a_time_limit_of_months_is_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("print('well')", seconds=90 * 86400).output == b"well\n"
+    monkeypatch.setattr(errand, "_WAIT_NS", 10_000_000)
+    done = run("import time; time.sleep(0.2); print('waited for')", seconds=90 * 86400)
+    assert done.output == b"waited for\n"
+
+
 def test_no_more_than_is_kept_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errand, "OUTPUT_SIZE", 10)
     done = run("print('x' * 100_000)")
@@ -106,6 +114,22 @@ def test_its_session_is_told_and_what_goes_wrong_then_ends_it() -> None:
         run_errand(["sleep", "60"], cwd=Path("/"), environment=dict(os.environ), seconds=50,
                    on_start=refuse)  # fmt: skip
     assert ends(told[0])
+
+
+def test_without_a_descriptor_for_its_end_nothing_is_left_running(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[int] = []
+
+    def refuse(pid: int) -> int:
+        told.append(pid)
+        raise OSError(errno.EMFILE, "too many open files")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    with pytest.raises(OSError, match="too many"):
+        run("import time; time.sleep(60)")
+    with pytest.raises(ProcessLookupError):
+        os.kill(told[0], 0)
 
 
 def test_a_system_that_cannot_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

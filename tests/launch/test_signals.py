@@ -103,6 +103,31 @@ def test_a_command_that_is_over_is_not_signalled_again() -> None:
     forwarding.send(signal.SIGKILL)
 
 
+def test_keys_of_a_terminal_reach_all_of_a_command_apart() -> None:
+    """It has a session of its own, where no terminal is: Ctrl-C goes to its group from here."""
+    program = (
+        "import signal, subprocess, sys\n"
+        "signal.signal(signal.SIGINT, lambda *_: None)\n"
+        "child = subprocess.Popen(['sleep', '60'])\n"
+        "print('ready', flush=True)\n"
+        "sys.exit(-child.wait())\n"
+    )
+    words = [sys.executable, "-c", program]
+    forwarding = Forwarding(lambda: None)
+    forwarding.apart = True
+    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as command:
+        assert command.stdout is not None
+        assert command.stdout.readline() == b"ready\n"
+        forwarding.attach(command.pid)
+        forwarding.install()
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert command.wait(10) == signal.SIGINT
+        finally:
+            forwarding.release()
+            command.kill()
+
+
 def test_the_handlers_of_before_come_back() -> None:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     forwarding = Forwarding(lambda: None)

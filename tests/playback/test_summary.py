@@ -1,7 +1,7 @@
 """The report of a replay, from what its player did."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ Ask = Callable[..., Any]
 SCHEMA = Path(__file__).parents[2] / "spec" / "replay-report.schema.json"
 
 
-def reported(player: Player, *, status: int = 0) -> Report:
+def reported(player: Player, *, status: int = 0, within_children: Sequence[int] = ()) -> Report:
     report = make_report(
         player,
         command=["agent", "--new"],
@@ -26,6 +26,7 @@ def reported(player: Player, *, status: int = 0) -> Report:
         ended=End(status=status),
         pace="fast",
         duration_ns=2_500_000,
+        within_children=within_children,
     )
     jsonschema.validate(json.loads(to_json(report)), json.loads(SCHEMA.read_text("utf-8")))
     return report
@@ -237,4 +238,18 @@ def test_what_a_redacted_value_needed_is_counted(tape_maker: Maker, ask: Ask) ->
     assert report.verdict.green
     assert [(rule.name, rule.source, rule.used) for rule in report.rules] == [
         ("redacted", "built in", 1)
+    ]
+
+
+def test_every_recorded_request_says_whether_it_came(tape_maker: Maker, ask: Ask) -> None:
+    maker = tape_maker()
+    for number in range(3):
+        maker.call({"a": number})
+    player = Player(maker.finish())
+    player.answer(ask({"a": 0}))
+    uses = reported(player, within_children=[2]).uses
+    assert [(use.exchange, use.how, use.came, use.left) for use in uses] == [
+        (1, "asked", [1], []),
+        (2, "by a child", [], [2]),
+        (3, "not asked", [], [3]),
     ]

@@ -1,8 +1,9 @@
 """A host that runs the agent on a tape, or resumes it, and dies by kill -9 at one moment.
 
 `python host.py TAPE MOMENT LOG`: the moment is `before:3`, `after:3` (the tool of pause 3 ran, and
-nobody was told), `answered:3` (its answer is saved, the script not told), or `never`. Each call of
-a tool is a line in LOG, with its key: what the world saw.
+nobody was told), `answered:3` (its answer is saved, the script not told), `ended` (the script has
+ended, its tape has not), or `never`. Each call of a tool is a line in LOG, with its key: what the
+world saw.
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from rerail.script import Call, Run, Script, repeatable
 from rerail.script import run as running
+from rerail.script.keeping import Keeping
 from tests.script.conftest import AGENT, GIVEN
 
 
@@ -60,6 +62,20 @@ def die_when_answered(moment: str) -> None:
     running.Run._told = tell
 
 
+def die_when_ended(moment: str) -> None:
+    """Die between the script's end on the disk and the last event."""
+    run_ended = Keeping.run_ended
+
+    def end(self: Keeping, *, well: bool) -> None:
+        if moment == "ended":
+            self.hold()
+            os.kill(os.getpid(), signal.SIGKILL)
+        run_ended(self, well=well)
+
+    Keeping.run_ended = end
+
+
 if __name__ == "__main__":
+    die_when_ended(sys.argv[2])
     die_when_answered(sys.argv[2])
     run(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

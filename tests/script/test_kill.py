@@ -69,6 +69,23 @@ def test_an_answer_that_was_saved_is_used(tmp_path: Path, pause: int) -> None:
     assert len(calls(log)) == PAUSES
 
 
+def test_a_script_that_had_ended_has_only_its_tape_ended(tmp_path: Path) -> None:
+    tape, log = tmp_path / "run.tape", tmp_path / "log"
+    killed(tape, "ended", log)
+    with Tape.open(tape) as opened:
+        assert (opened.ended, read_script(opened).ended is None) == (None, False)
+    run = host.run(tape, "never", log)
+    assert (run.state, run.result(), run.pending) == ("ended", RESULT, None)
+    assert len(calls(log)) == PAUSES
+    with Tape.open(tape) as opened:
+        assert verify(opened).intact
+        assert (opened.state, opened.id) == ("finished", run.tape_id)
+        assert opened.ended is not None
+        assert opened.ended.status == 0
+    with pytest.raises(TapeEnded):
+        Script.resume(tape)
+
+
 def test_killed_at_every_pause_in_turn_on_one_tape(tmp_path: Path) -> None:
     tape, log = tmp_path / "run.tape", tmp_path / "log"
     for pause in range(1, PAUSES):

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rerail.tape.plane_records import AnyPlaneEvent
 from rerail.tape.reader import Tape
 from rerail.tape.repair import repair
 from rerail.tape.seal import verify
@@ -22,8 +23,17 @@ def expected(path: Path) -> dict[str, object]:
 
 
 def test_there_are_golden_tapes() -> None:
-    names = ["v1-files.tape", "v1-lost.tape", "v1-run.tape", "v1-script.tape"]
-    assert [path.name for path in TAPES] == names
+    names = ["v1-files", "v1-lost", "v1-planes", "v1-run", "v1-script"]
+    assert [path.stem for path in TAPES] == names
+
+
+def test_every_kind_of_the_planes_events_is_on_one_of_them() -> None:
+    found = set()
+    for path in TAPES:
+        with Tape.open(path) as tape:
+            found |= {type(event) for event in tape.events()}
+    missing = set(AnyPlaneEvent.__args__) - found
+    assert not missing, sorted(kind.__name__ for kind in missing)
 
 
 @pytest.mark.parametrize("path", TAPES, ids=lambda path: path.stem)

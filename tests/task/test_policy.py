@@ -15,7 +15,12 @@ FILE = stat.S_IFREG | 0o644
 def proposal(*paths: bytes, gone: bytes = b"") -> Proposal:
     changes = [Change(path, FILE, b"", bytes(32)) for path in paths]
     changes += [Change(gone, 0, bytes(32), b"")] if gone else []
-    return Proposal(bytes(32), (Change(b"", stat.S_IFDIR | 0o755), *changes))
+    return Proposal(bytes(32), tuple(changes))
+
+
+def folder(path: bytes, *more: bytes) -> Proposal:
+    named = proposal(*more)
+    return Proposal(named.base, (Change(path, stat.S_IFDIR | 0o777), *named.changes))
 
 
 POLICY = parse_policy(
@@ -43,6 +48,15 @@ CASES = [
     (proposal(b"anything"), "test", "T-2", False),
     (proposal(b"A.json"), "live", "T-9", False),
     (proposal(b"\xff"), "live", "T-9", False),
+    (proposal(), "live", "T-9", False),
+    (proposal(), "test", "T-1", False),
+    (folder(b"secrets"), "live", "T-9", False),
+    (folder(b"secrets", b"a.json"), "live", "T-9", False),
+    (folder(b"docs"), "live", "T-9", False),
+    (folder(b""), "live", "T-9", False),
+    (folder(b"docs/deep"), "live", "T-9", True),
+    (folder(b"docs/deep", b"docs/deep/y.md"), "live", "T-9", True),
+    (folder(b""), "test", "T-1", True),
 ]
 
 
@@ -55,7 +69,15 @@ def test_its_title_says_which_version() -> None:
     assert POLICY.title == "policy p version 3"
 
 
-@pytest.mark.parametrize("content", [b"", b"name: p\n", b"name: p\nversion: 1\ngrants: all\n"])
+NONE = (
+    b"",
+    b"name: p\n",
+    b"name: p\nversion: 1\ngrants: all\n",
+    b"name: p\nversion: 1\ngrants: [{target: live, paths: []}]\n",
+)
+
+
+@pytest.mark.parametrize("content", NONE)
 def test_what_is_no_policy_is_said(content: bytes) -> None:
     with pytest.raises(UsageProblem, match=r"policy\.yaml"):
         parse_policy(content, "policy.yaml")

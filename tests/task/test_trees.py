@@ -70,7 +70,7 @@ def test_what_changed_is_proposed_and_can_be_made_again(
     (scratch / OURS).mkdir()
     (scratch / OURS / "task.json").write_text("{}")
     proposed = propose(recorder, base, scratch)
-    assert in_words(proposed.made) == "M a.txt, D deep/b.txt, A new/c.bin"
+    assert in_words(proposed.made, base.tree) == "M a.txt, D deep/b.txt, A new/, A new/c.bin"
     assert counted(proposed.made, base.tree) == {"added": 2, "changed": 1, "removed": 1}
     recording.writer.flush()
     again = tmp_path / "again"
@@ -83,6 +83,26 @@ def test_what_changed_is_proposed_and_can_be_made_again(
     assert read_back(again, base.tree) == proposed.ref
     (again / "a.txt").write_text("touched in between")
     assert read_back(again, base.tree) != proposed.ref
+
+
+def test_modes_are_shown_to_who_is_asked(source: Path, scratch: Path, recorder: Recorder) -> None:
+    base = copy_folder(source, scratch, recorder)
+    (scratch / "a.txt").chmod(0o4755)
+    (scratch / "deep").chmod(0o777)
+    (scratch / "link").unlink()
+    (scratch / "link").mkdir(mode=0o700)
+    (scratch / "new.sh").touch()
+    (scratch / "new.sh").chmod(0o755)
+    (scratch / "to").symlink_to("/etc")
+    before = (source / "a.txt").stat().st_mode & 0o7777, (source / "deep").stat().st_mode & 0o7777
+    said = in_words(propose(recorder, base, scratch).made, base.tree)
+    assert said.split(", ") == [
+        f"M a.txt (mode {before[0]:04o} to 4755)",
+        f"M deep/ (mode {before[1]:04o} to 0777)",
+        "M link/ (mode 0700)",
+        "A new.sh (mode 0755)",
+        "A to (a link)",
+    ]
 
 
 def test_the_same_change_has_the_same_name_in_another_run(

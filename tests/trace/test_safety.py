@@ -115,6 +115,15 @@ def test_an_approval_that_is_left_valid(plane_tape: NewTape, investigated: Inves
     assert (late.state, late.questions[2].answer) == ("contained", "no")
 
 
+def test_an_approval_that_was_withdrawn_opens_nothing(
+    plane_tape: NewTape, investigated: Investigate
+) -> None:
+    tape = passed(plane_tape())
+    tape.put(planes.ApprovalWithdrawn, component="runner", approval_id="A-1")
+    safe = investigated(tape.end("refused"), now=WALL + MINUTE).safety
+    assert (safe.state, safe.questions[2].answer) == ("contained", "no")
+
+
 def test_a_retry_that_was_scheduled(plane_tape: NewTape, investigated: Investigate) -> None:
     tape = plane_tape()
     tape.agents_plane()

@@ -98,7 +98,8 @@ class Recording:
     `begin`, `run_command`, `close`, the first two inside the `with` block. In between, others may
     put facts on the tape by way of `recorder`. `given` is the environment of the command where that
     is not the recorder's own; `sandbox` is what it runs in. `on_start` is told of the command.
-    With `alone`, what it leaves running is ended with it.
+    With `alone`, it has neither our terminal nor our input, and what it leaves running is ended
+    with it.
     """
 
     def __init__(
@@ -288,14 +289,16 @@ class Recording:
         )
         self._lookout = self._new_lookout() if self.sandbox is None else None
         try:
-            child = start(
-                settings.command,
-                cwd=settings.cwd,
-                environment=environment,
-                sandbox=self.sandbox,
-                ports=[listener.getsockname()[1] for listener, _ in self._listeners],
-                lookout=self._lookout,
-            )
+            with Path(os.devnull).open("rb") as nothing:
+                child = start(
+                    settings.command,
+                    cwd=settings.cwd,
+                    environment=environment,
+                    sandbox=self.sandbox,
+                    ports=[listener.getsockname()[1] for listener, _ in self._listeners],
+                    lookout=self._lookout,
+                    streams=(nothing.fileno(), 1, 2) if self._alone else (),
+                )
         except RerailError as error:
             if self.recorder.workspace is not None:
                 self.recorder.workspace.close()

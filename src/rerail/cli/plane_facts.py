@@ -93,6 +93,8 @@ def _approval_words(event: Event) -> str:
             return _with(f"{event.approval_id} {by}: {scope}", event.reason)
         case planes.ApprovalConsumed():
             return f"{event.approval_id} by attempt {event.attempt_id}"
+        case planes.ApprovalWithdrawn():
+            return f"{event.approval_id}: the run has ended without using it"
         case planes.ApprovalUnusable():
             return _with(f"{event.approval_id}: {event.why}", event.detail)
         case planes.HoldPlaced():

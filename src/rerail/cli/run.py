@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ import click
 
 from rerail.cli.complaint import complain, say_aside
 from rerail.cli.options import log_event, reach, resolve_map
-from rerail.cli.record import unnamed_tape
+from rerail.cli.record import make_folder_of, unnamed_tape
 from rerail.cli.texts import one_line
 from rerail.errors import UsageProblem
 
@@ -37,9 +38,11 @@ class Terminal:
 
         what = approval.summary or short(bytes.fromhex(approval.proposal))
         say_aside(
-            f"rerail: {approval.id} waits until {moment(approval.expires)}: {what} "
+            f"rerail: {approval.id} waits until {moment(approval.expires)}: {one_line(what)} "
             f"on {approval.target}; `rerail approve {approval.id}` grants it"
         )
+        if self._typed and may_decide(approval):
+            self._typed = _forget_what_was_typed()
         if self._typed and may_decide(approval):
             click.echo(f"apply it to {approval.target}? [y/N] ", err=True, nl=False)
 
@@ -49,6 +52,21 @@ class Terminal:
         if not select.select(streams, [], [], seconds)[0]:
             return None
         return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _forget_what_was_typed() -> bool:
+    """Nobody meant it as an answer; False where the terminal is gone.
+
+    With this signal free, a run in the background would stop here.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])
+    try:
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    except termios.error:
+        return False
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return True
 
 
 @click.command()
@@ -104,13 +122,19 @@ def run(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Run the agent of a contract, check what it proposes, ask, apply it once, read the target."""
+    """Run the agent of a contract, check what it proposes, ask, apply it once, read the target.
+
+    The exit status is 0 where it was applied, or passed without a target; 1 on STOP, where the
+    approval is refused or open, or the target said no; 2 where nothing was started; 3 where the
+    outcome of the action is not known.
+    """
     from rerail.task.runner import RunSettings, run_task
 
     signal.signal(signal.SIGTERM, _terminated)
     environment = dict(os.environ)
     person = None if no_wait else Terminal()
     output = tape or unnamed_tape()
+    make_folder_of(output)
     if recheck is not None or applied is not None:
         done = _follow(contract, output, recheck, applied, approval, person, force)
     elif contract is None:

@@ -130,10 +130,9 @@ def _must_be_there(tape: Tape, at: str) -> None:
     from rerail.tape.exchange import exchanges
 
     found = exchanges(tape)
-    number = int(at[1:])
-    steps = model_calls(tape, found).steps.values() if at[0] == "s" else ()
-    there = {step for attempt in steps for step in attempt.steps} or {
-        item.exchange_id for item in found
-    }
-    if number not in there:
+    there = {item.exchange_id for item in found}
+    if at[0] == "s":
+        calls = model_calls(tape, found).steps.values()
+        there = {step for attempt in calls for step in attempt.steps}
+    if int(at[1:]) not in there:
         raise NotOnTape(f"there is no {at} on this tape", hint=f"see `rerail show {tape.path}`")

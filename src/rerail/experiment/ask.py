@@ -61,9 +61,9 @@ def request(
         else _claude(model, messages)
     )
     content = msgspec.json.encode(body)
-    route, target = _route(model.url, connection)
+    route, base, query = _route(model.url, connection)
     head = [
-        f"POST {target}{_PATHS[model.api]} HTTP/1.1",
+        f"POST {base}{_PATHS[model.api]}{query} HTTP/1.1",
         f"Host: {urlsplit(model.url).netloc.rpartition('@')[2]}",
         *_key_headers(model.api, key),
         "Content-Type: application/json",
@@ -115,9 +115,12 @@ def _key_headers(api: str, key: str) -> list[str]:
     return [f"Authorization: Bearer {key}"] if key else []
 
 
-def _route(url: str, connection: int) -> tuple[Route, str]:
+def _route(url: str, connection: int) -> tuple[Route, str, str]:
+    """Where the URL leads, what stands before the API's path, and what behind it."""
     split = split_url(url)
     if split is None:
-        raise UsageProblem(f"`{url}` is no URL", hint="write `url: https://HOST/v1`")
+        raise UsageProblem("the model's `url` is no URL", hint="write `url: https://HOST/v1`")
     scheme, host, port = split
-    return Route(connection, scheme, host, port), urlsplit(url).path.rstrip("/")
+    parts = urlsplit(url)
+    query = f"?{parts.query}" if parts.query else ""
+    return Route(connection, scheme, host, port), parts.path.rstrip("/"), query

@@ -57,8 +57,9 @@ def conduct(
         Stopped, NotReached: What was done is kept; the same call goes on.
     """
     plan = make_plan(contract, tasks)
-    _settle(folder, plan)
+    (folder / RUNS).mkdir(mode=0o700, parents=True, exist_ok=True)
     with Ledger(folder / LEDGER) as ledger:
+        _settle(folder, plan)
         over = {run.key: run for run in _measured(folder, ledger.entries)}
         by_name = {task.name: task for task in tasks}
         driver = Driver(folder, plan, by_name, asker, ledger, stop)
@@ -114,8 +115,10 @@ def recompute(folder: Path, tasks: Sequence[Task]) -> tuple[Receipt, list[str]]:
 
 
 def _settle(folder: Path, plan: Plan) -> None:
-    """The plan is on the disk before anything runs; a folder has one plan for ever."""
-    (folder / RUNS).mkdir(mode=0o700, parents=True, exist_ok=True)
+    """The plan is on the disk before anything runs; a folder has one plan for ever.
+
+    Only who holds the ledger's lock comes here: of two that begin at once, one makes the plan.
+    """
     path = folder / PLAN
     if not path.exists():
         _put(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
@@ -170,9 +173,10 @@ def _write(folder: Path, receipt: Receipt) -> None:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Whole or not at all, whenever this process is killed."""
+    """Whole or not at all, whenever this process is killed; for its owner alone."""
     whole = path.with_name(f".{path.name}.new")
     with whole.open("wb") as file:
+        os.fchmod(file.fileno(), 0o600)
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -3,14 +3,15 @@
 Every field is read strictly: a name that is not known is an error, not a wish passed over.
 """
 
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
 
 from rerail.errors import UsageProblem
+from rerail.redact.rules import is_secret_query_key
 
 SCHEMA_ID: Final = "urn:rerail:experiment:1"
 
@@ -20,6 +21,7 @@ ARMS: Final[tuple[Arm, ...]] = (
 )  # fmt: skip
 
 _Count = Annotated[int, Meta(ge=1, le=10_000)]
+_ELSEWHERE: Final = "leave it out, and name in `key` the environment variable that holds the key"
 _Json = str | int | float | bool | None | list[Any] | dict[str, Any]
 
 
@@ -121,21 +123,19 @@ def _json(path: Path, text: str) -> Any:
 
 def _yaml(path: Path, text: str) -> Any:
     try:
-        yaml = import_module("yaml")
+        from rerail.task.plain_yaml import read_yaml
     except ModuleNotFoundError as error:
         raise UsageProblem(
             "reading YAML needs PyYAML",
-            hint="pip install 'rerail[experiment]', or write the experiment as JSON",
+            hint="pip install '.[experiment]' in a checkout, or write the experiment as JSON",
         ) from error
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise _not_one(path, " ".join(str(error).split())) from error
+    return read_yaml(text.encode(), str(path), typed=True)
 
 
 def _check(path: Path, contract: Contract) -> None:
     """What types alone cannot say."""
     model = contract.model
+    _keeps_no_secret(path, model.url)
     if model.serve == "endpoint" and not (model.url.startswith("http") and model.name):
         raise _not_one(path, "`model` needs `url` and `name`, or `serve: simulated`")
     if model.serve == "endpoint" and model.structured and model.api == "anthropic":
@@ -143,6 +143,20 @@ def _check(path: Path, contract: Contract) -> None:
     for what, values in (("seeds", contract.all_seeds), ("arms", contract.arms)):
         if not values or len(set(values)) != len(values):
             raise _not_one(path, f"`{what}` names one twice, or none")
+
+
+def _keeps_no_secret(path: Path, url: str) -> None:
+    """The URL stands in the plan and on the receipt. The complaint does not repeat it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise _not_one(path, "`url` is no URL") from error
+    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    if "@" in parts.netloc:
+        raise _not_one(path, f"`url` holds a name or a password: {_ELSEWHERE}")
+    for name in names:
+        if is_secret_query_key(name.encode()):
+            raise _not_one(path, f"`url` holds a secret in `{name}`: {_ELSEWHERE}")
 
 
 def _not_one(path: Path, why: str) -> UsageProblem:

@@ -33,6 +33,7 @@ class Ledger:
         import fcntl
 
         self._file = path.open("ab+")
+        os.fchmod(self._file.fileno(), 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -24,6 +24,7 @@ from rerail.trace.story import Story
 
 NAME: Final = "inspect"
 _MOST_SAMPLES: Final = 10_000
+_ENCRYPTED: Final = 0x1
 
 
 def read_archive(path: Path) -> list[Story]:
@@ -48,6 +49,9 @@ def _story(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, severa
     if member.file_size > LARGEST_DOCUMENT:
         what = f"{member.filename} is larger than 256 MiB"
         raise ImportRefused(f"cannot import {path}: {what}", hint="export it in parts")
+    if member.flag_bits & _ENCRYPTED:
+        what = f"{member.filename} is encrypted"
+        raise ImportRefused(f"cannot import {path}: {what}", hint="import it without a password")
     document = loads(archive.read(member), path)
     if not isinstance(document, dict):
         raise ImportRefused(f"cannot import {path}: {member.filename} is no sample")

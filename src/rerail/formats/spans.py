@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rerail.formats.making import Teller
-from rerail.llm.view import Message, Text, ToolCall, ToolCallResponse, Usage
+from rerail.llm.view import Message, ToolCall, ToolCallResponse, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,3 @@ def new_ones(asked: Sequence[Message], said: Counter[str]) -> list[Message]:
             said[key] += 1
             found.append(message)
     return found
-
-
-def text_message(role: str, content: object) -> Message:
-    """A message of words alone."""
-    return Message(role, (Text(str(content)),) if content else ())

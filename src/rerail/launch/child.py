@@ -124,14 +124,17 @@ class Child:
         sandbox: "Sandbox | None",
         ports: Sequence[int],
         lookout: "Lookout | None",
+        streams: Sequence[int],
     ) -> None:
+        self._forwarding.apart = bool(streams)
         self._forwarding.install()
         # Before the start: a command may be gone, and its orphans with it, within a millisecond.
         _adopt_orphans(True)
         try:
             go = partial(
-                spawn, words, cwd=cwd, environment=environment, sandbox=sandbox, ports=ports
-            )
+                spawn, words, cwd=cwd, environment=environment, sandbox=sandbox, ports=ports,
+                streams=streams,
+            )  # fmt: skip
             spawned = go() if lookout is None else lookout.start(go)
         except BaseException:
             self.close()
@@ -196,8 +199,11 @@ def start(
     sandbox: "Sandbox | None" = None,
     ports: Sequence[int] = (),
     lookout: "Lookout | None" = None,
+    streams: Sequence[int] = (),
 ) -> Child:
     """Start a command with our terminal and in our process group, and pass signals on to it.
+
+    With `streams`, its three, it has a session of its own instead, no terminal, and ends with us.
 
     With a `sandbox`, `ports` are where the recorder is to be reached from inside on 127.0.0.1:
     where the sandbox `listens_inside`, the child's `listeners` are bound to them in this order,
@@ -206,7 +212,7 @@ def start(
     Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem`, `SandboxFailed`.
     """
     child = Child()
-    child._start(command, cwd, environment, sandbox, ports, lookout)
+    child._start(command, cwd, environment, sandbox, ports, lookout, streams)
     return child
 
 

@@ -28,6 +28,9 @@ OUTPUT_SIZE: Final = 16 << 20
 _LINGER_NS: Final = 200_000_000
 """So long what it left running may still say something."""
 
+_WAIT_NS: Final = 3600 * 1_000_000_000
+"""The longest single wait: poll(2) counts milliseconds in 31 bits."""
+
 _PIECE: Final = 1 << 16
 
 
@@ -94,7 +97,12 @@ class _Watched:
 
     def __init__(self, pid: int, output: int, errors: int, seconds: float) -> None:
         self._pid = pid
-        self._end = os.pidfd_open(pid)
+        try:
+            self._end = os.pidfd_open(pid)
+        except BaseException:
+            self._kill()
+            os.waitpid(pid, 0)
+            raise
         self._said = {output: bytearray(), errors: bytearray()}
         self._open = set(self._said)
         self._deadline = monotonic_ns() + int(min(seconds, 1e9) * 1e9)
@@ -132,7 +140,7 @@ class _Watched:
             waiting = select.poll()
             for descriptor in (*self._open, *((self._end,) if until_end else ())):
                 waiting.register(descriptor, select.POLLIN)
-            ready = [descriptor for descriptor, _ in waiting.poll(left / 1e6)]
+            ready = [descriptor for descriptor, _ in waiting.poll(min(left, _WAIT_NS) / 1e6)]
             for descriptor in ready:
                 if descriptor != self._end:
                     self._read(descriptor)

@@ -4,7 +4,6 @@ The recorder writes a page that probes read (which turn it is, what the clock is
 writes a log that the recorder reads. Knows the form of both and the meaning of neither.
 """
 
-import fcntl
 import os
 import secrets
 import struct
@@ -19,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from rerail.errors import UsageProblem
+from rerail.launch.left import hold, left_in
 
 VARIABLE: Final = "RERAIL_RUN"
 """The environment variable that tells a probe where the folder is."""
@@ -35,6 +35,7 @@ REAL_CLOCK: Final = 1
 
 _PAGE: Final = struct.Struct("<QQQqqqQ")
 _PREFIX: Final = "rerail-run-"
+_LOCK: Final = "page"
 _PLACES: Final = ("/tmp", "/dev/shm")  # noqa: S108 - a folder of our own is made there
 _WHOLE_READ: Final = 1 << 20
 _SOCKET_ROOM: Final = 70
@@ -79,14 +80,12 @@ class RunFolder:
         self.path = path
         self.settings = settings
         self.page = Page()
-        self._page = os.open(path / "page", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         # Held as long as we live: a folder whose page nobody holds was left by a killed recorder.
-        fcntl.flock(self._page, fcntl.LOCK_EX)
+        # Written, not only made that long: on a full disk this fails, and no access to it later.
+        self._page = hold(path / _LOCK, bytes(PAGE_SIZE))
         self._count = 0
         self._turns: dict[int, int] = {}
         self._logs: dict[int, _Log] = {}
-        # Written, not only made that long: on a full disk this fails, and no access to it later.
-        os.pwrite(self._page, bytes(PAGE_SIZE), 0)
         self._shown = mmap(self._page, PAGE_SIZE)
         self.publish()
 
@@ -203,23 +202,9 @@ def _remove(path: Path) -> None:
 
 def _remove_what_was_left(place: Path) -> None:
     """A recorder that was killed could not take its folder away, and there may be keys in it."""
-    with suppress(OSError), os.scandir(place) as entries:
-        for entry in entries:
-            if entry.name.startswith(_PREFIX) and _is_left(entry):
-                _remove(Path(entry.path))
-
-
-def _is_left(entry: "os.DirEntry[str]") -> bool:
-    with suppress(OSError):
-        ours = entry.stat(follow_symlinks=False).st_uid == os.geteuid()
-        if ours and entry.is_dir(follow_symlinks=False):
-            page = os.open(f"{entry.path}/page", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(page, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return os.fstat(page).st_size == PAGE_SIZE
-            finally:
-                os.close(page)
-    return False
+    for folder, page in left_in(place, _LOCK, prefix=_PREFIX):
+        if os.fstat(page).st_size == PAGE_SIZE:
+            _remove(folder)
 
 
 class _Log:

@@ -2,7 +2,8 @@
 
 The child is in our process group, so a terminal's own signals (Ctrl-C, Ctrl-\\, a new window size)
 reach both of us and must not arrive twice; those sent to us alone are passed on. Stopping goes the
-other way as well: a child that stops by itself stops us, or the shell would wait for ever.
+other way as well: a child that stops by itself stops us, or the shell would wait for ever. A child
+`apart` has a session of its own: no terminal reaches it, so its keys are passed on to its group.
 """
 
 import os
@@ -34,6 +35,7 @@ class Forwarding:
     def __init__(self, changed: Callable[[], None]) -> None:
         """`changed` is called when some child of this process has ended or stopped."""
         self._changed = changed
+        self.apart = False
         self._child: int | None = None
         self._over = False
         self._early: list[int] = []
@@ -87,7 +89,10 @@ class Forwarding:
         self.send(number)
 
     def _pass_on_if_alone(self, number: int, _frame: FrameType | None) -> None:
-        if not terminal_sends_to_us():
+        if self.apart and self._child is not None and not self._over:
+            with suppress(ProcessLookupError):
+                os.killpg(self._child, number)  # as a terminal does it
+        elif self.apart or not terminal_sends_to_us():
             self.send(number)
 
     def stop_with_child(self, still_stopped: Callable[[], bool]) -> None:

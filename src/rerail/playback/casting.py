@@ -132,11 +132,6 @@ class Cast:
         group.append(child)
         group.sort(key=lambda other: other.started.seq)
 
-    def never_came(self) -> list[RecordedChild]:
-        """Those that nobody started again, in recorded order."""
-        left = [child for group in self._waiting.values() for child in group]
-        return sorted(left, key=lambda child: child.started.seq)
-
     def told(self, child: RecordedChild) -> bytes:
         """What it was told on its standard input, as far as it can be read."""
         return self._content(child.stdin) if child.stdin else b""

@@ -169,6 +169,24 @@ class Unused(Struct, frozen=True, kw_only=True):
     turns: Annotated[int, _says("of a WebSocket that was used: the agent's messages left")] = 0
 
 
+class Use(Struct, frozen=True, kw_only=True):
+    """A recorded request, and whether the replay asked for it."""
+
+    exchange: Annotated[int, _says("its number: r3 is 3")]
+    event: Annotated[int, _says("the number of its event: e12 is 12")]
+    how: Annotated[
+        Literal["asked", "otherwise", "not asked", "by a child"],
+        _says(
+            "otherwise: asked otherwise and answered all the same, or its reply could not be read; "
+            "by a child: it is of a child that was given back, and nobody asked"
+        ),
+    ]
+    came: Annotated[list[int], _says("the model calls in it that came")] = []
+    left: Annotated[list[int], _says("the model calls in it that did not come")] = []
+    lane: Annotated[str, _says("as of a recorded request")] = ""
+    side_call: Annotated[str, _says("the name of the side call; empty for any other request")] = ""
+
+
 class WorkspaceUsed(Struct, frozen=True, kw_only=True):
     """Which files the command worked on, and how it left them. Facts: no part of the verdict."""
 
@@ -259,6 +277,7 @@ class Report(Struct, frozen=True, kw_only=True):
     out_of_order: list[OutOfOrder] = []
     bound_by_arrival: list[BoundByArrival] = []
     unused: list[Unused] = []
+    uses: Annotated[list[Use], _says("every request on the tape, in recorded order")] = []
     attempts: Annotated[list[Tried], _says("what the sandbox refused, as far as it is told")] = []
     children: list[ChildUse] = []
     notes: Annotated[list[str], _says("anything else a person should know")] = []

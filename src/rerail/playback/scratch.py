@@ -4,7 +4,6 @@ It is what was recorded at the start, with the files on top that are otherwise n
 write in it as it likes; the folder itself is only read. Starts nothing.
 """
 
-import fcntl
 import os
 import shutil
 import stat
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
+from rerail.launch.left import hold, left_in
 from rerail.sandbox.view import Bind
 from rerail.tape.reader import Tape
 from rerail.tape.records import WorkspaceSnapshot
@@ -39,7 +39,8 @@ class Copy:
 
     `laid_on_top` are paths that are otherwise now than they were recorded, `as_recorded` those that
     are too but that the run wrote itself, `shown` what was left out and is seen as it is now,
-    `empty` what was left out and is not here. `stand_ins` are the empty files that hold a place.
+    `empty` what was left out and is not here. `led` are folders made for what was laid on top,
+    `stand_ins` are the empty files that hold a place.
     """
 
     recorded: Path
@@ -52,6 +53,12 @@ class Copy:
     shown: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
     stand_ins: list[str] = field(default_factory=list)
+    led: list[str] = field(default_factory=list)
+
+    @property
+    def aside(self) -> set[bytes]:
+        """What is there because it is there now: it says nothing of the run."""
+        return {os.fsencode(name) for name in (*self.laid_on_top, *self.led)}
 
 
 class Scratch:
@@ -106,7 +113,8 @@ class Scratch:
         base = Path(tempfile.mkdtemp(prefix=_PREFIX))
         with ExitStack() as where_it_fails:
             where_it_fails.callback(remove_folder, base)
-            lock = _lock(base / _LOCK)
+            # Held as long as we live: copies whose lock nobody holds were left by a killed replay.
+            lock = hold(base / _LOCK, b"\n")
             where_it_fails.callback(os.close, lock)
             copies = copied(base)
             for copy in copies:
@@ -179,7 +187,7 @@ class Scratch:
         """
         copy = self.workspace
         tree = present_tree(copy.place, copy.start, Remembered(copy.start, copy.end))
-        aside = {os.fsencode(name) for name in copy.laid_on_top}
+        aside = copy.aside
         return changes(_without(copy.end, aside), _without(tree, aside), same=same_thing)
 
     def keep(self, target: Path) -> None:
@@ -191,33 +199,10 @@ class Scratch:
         shutil.move(self.workspace.place, target)
 
 
-def _lock(path: Path) -> int:
-    """Held as long as we live: copies whose lock nobody holds were left by a killed replay."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    os.write(descriptor, b"\n")  # One that is empty is not held yet.
-    return descriptor
-
-
 def _remove_what_was_left(place: Path) -> None:
-    with suppress(OSError), os.scandir(place) as entries:
-        for entry in entries:
-            if entry.name.startswith(_PREFIX) and _is_left(entry):
-                with suppress(OSError):
-                    remove_folder(Path(entry.path))
-
-
-def _is_left(entry: "os.DirEntry[str]") -> bool:
-    with suppress(OSError):
-        ours = entry.stat(follow_symlinks=False).st_uid == os.geteuid()
-        if ours and entry.is_dir(follow_symlinks=False):
-            lock = os.open(f"{entry.path}/{_LOCK}", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return os.fstat(lock).st_size > 0
-            finally:
-                os.close(lock)
-    return False
+    for folder, _ in left_in(place, _LOCK, prefix=_PREFIX):
+        with suppress(OSError):
+            remove_folder(folder)
 
 
 def _without(tree: Tree, paths: set[bytes]) -> Tree:
@@ -279,7 +264,10 @@ def _put(copy: Copy, now: Tree, new: list[Entry]) -> None:
     leading = {parent for path in paths for parent in _parents(path)}
     after = {entry.path: entry for entry in held(copy.start)}
     for entry in now:
-        if entry.path in paths or (entry.path in leading and entry.path not in after):
+        led = entry.path in leading and entry.path not in after
+        if led:
+            copy.led.append(entry.name)
+        if led or entry.path in paths:
             after[entry.path] = entry
     tree = tuple(after[path] for path in sorted(after))
 

@@ -1,6 +1,7 @@
 """Puts the report of a replay together from what its player wrote down. Pure."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Literal
 
 from rerail import __version__
 from rerail.compare.alike import EXPLAINED as OF_IDS
@@ -21,6 +22,7 @@ from rerail.playback.report import (
     TapeNamed,
     Tried,
     Unused,
+    Use,
     WorkspaceUsed,
 )
 from rerail.playback.script import RecordedExchange
@@ -80,6 +82,7 @@ def make_report(
         out_of_order=ledger.out_of_order,
         bound_by_arrival=ledger.bound_by_arrival,
         unused=_unused(player, unused),
+        uses=_uses(player, within_children),
         workspace=workspace,
         attempts=list(attempts),
         children=list(children),
@@ -228,3 +231,37 @@ def _unused(player: Player, unused: Sequence[RecordedExchange]) -> list[Unused]:
         )
         for item in unused
     ]
+
+
+def _uses(player: Player, within_children: Container[int]) -> list[Use]:
+    never = {item.exchange.exchange_id for item in player.unused()}
+    items = sorted(player.script.exchanges.values(), key=lambda item: item.event)
+    return [_use(player, item, never, within_children) for item in items]
+
+
+def _use(
+    player: Player,
+    item: RecordedExchange,
+    never: Container[int],
+    within_children: Container[int],
+) -> Use:
+    number, ledger = item.exchange.exchange_id, player.ledger
+    asked = number in ledger.matched or (item.side is not None and number not in never)
+    how: Literal["asked", "otherwise", "not asked", "by a child"] = "otherwise"
+    if asked:
+        how = "asked"
+    elif number in within_children:
+        how = "by a child"
+    elif number in never:
+        how = "not asked"
+    steps = list(item.step.steps) if item.step else []
+    left = _steps_left(item.step, ledger) if item.step and (item.step.turns or not asked) else []
+    return Use(
+        exchange=number,
+        event=item.event,
+        how=how,
+        came=[step for step in steps if step not in left],
+        left=left,
+        lane=item.lane,
+        side_call=item.side.name if item.side else "",
+    )

@@ -26,7 +26,8 @@ from rerail.script.values import encoded
 from rerail.script.verifying import same_state
 from rerail.tape.reader import Tape
 from rerail.tape.records import Body, Parent
-from rerail.tape.script_records import How, ScriptPaused, ScriptStarted
+from rerail.tape.script_records import How, ScriptEnded, ScriptPaused, ScriptStarted
+from rerail.tape.storage import keep_source
 
 Trust = Literal["", "script", "states"]
 
@@ -140,7 +141,8 @@ class Script:
         """Go on with a run whose host parked it or died, on the same tape.
 
         A saved answer is used. A call without one may have run: it is made again if its tool is
-        `repeatable`, else the run waits (`run.pending.may_have_run`).
+        `repeatable`, else the run waits (`run.pending.may_have_run`). Of a script that had ended
+        before its host died, only the tape is ended.
 
         Args:
             how: From the last `state`, or by running the script again from its `answers`. By
@@ -223,8 +225,10 @@ class Saved:
         tape is not changed.
 
         Raises:
-            NotOnTape: There is no such pause. And what `Script.resume` raises.
+            NotOnTape: There is no such pause. TapeExists: `output` is there, or the parent.
+            And what `Script.resume` raises.
         """
+        keep_source(self._tape.path, output)
         recorded, tools = self.recorded, {} if tools is None else tools
         holds = self._holds_met(despite_hold)
         event = self._event(pause)
@@ -276,9 +280,11 @@ class Saved:
         if tape.state == "live":
             hint = "wait until it has ended, or fork it"
             raise TapeBusy(f"somebody is running the script of {tape.path}", hint=hint)
-        if recorded.ended is not None:
+        if tape.ended is not None:
             hint = "fork it from one of its pauses"
             raise TapeEnded(f"the script of {tape.path} has ended", hint=hint)
+        if recorded.ended is not None:
+            return self._finish(recorded.ended, stay_open=stay_open)
         holds = self._holds_met(despite_hold)
         last = recorded.pauses[-1] if recorded.pauses else None
         how = self._how(last.number, how) if last else "answers"
@@ -303,6 +309,22 @@ class Saved:
             after = recorded.told[recorded.told_by[last.number] :]
             answer = after[0] if last.answer is not None else None
             run.take_up(recorded.pauses, state, answer, recorded.asked)
+        return run
+
+    def _finish(self, ended: ScriptEnded, *, stay_open: bool) -> Run:
+        """The script was over when its host died: what is missing is the end of its tape."""
+        recorded = self.recorded
+        if not self._trust:
+            self._signer.check_script(recorded.started)
+        run = Run(
+            Keeping.reopen(self._tape.path, recorded),
+            recorded.code,
+            name=recorded.started.name,
+            limits=Limits.recorded(recorded.started.limits),
+            tools={},
+            stay_open=stay_open,
+        )
+        run.take_up_ended(recorded.pauses, recorded.output, ended.error)
         return run
 
     def _how(self, number: int, how: How | None) -> How:

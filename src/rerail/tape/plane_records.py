@@ -245,6 +245,12 @@ class ApprovalUnusable(Event, frozen=True, kw_only=True, tag="approval.unusable"
     detail: str = ""
 
 
+class ApprovalWithdrawn(Event, frozen=True, kw_only=True, tag="approval.withdrawn"):
+    """The run has ended without using it: it is worth nothing any more, granted or not."""
+
+    approval_id: str
+
+
 class ActionAttempted(Event, frozen=True, kw_only=True, tag="action.attempted"):
     """The applier is about to send the action. Without its result, the outcome is unknown."""
 
@@ -353,7 +359,7 @@ class TaskEnded(Event, frozen=True, kw_only=True, tag="task.ended"):
 AnyPlaneEvent = (
     TaskAccepted | TaskFollows | ObservationRead | BaselineLoaded | ScratchMade | AgentContained
     | BudgetChanged | ProposalMade | CheckStarted | CheckEnded | CheckResult | VerdictEmitted
-    | ApprovalRequested | ApprovalDecided | ApprovalConsumed | ApprovalUnusable
+    | ApprovalRequested | ApprovalDecided | ApprovalConsumed | ApprovalUnusable | ApprovalWithdrawn
     | ActionAttempted | ActionResult | TargetRead | ActionReconciled | CleanupDone
     | HoldPlaced | HoldReleased | HoldMet | RetryDecided | TaskEnded
 )  # fmt: skip

@@ -6,6 +6,7 @@ other process: it is put down in the user's state (`rerail.holds`), and read fro
 
 import os
 import pwd
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -17,7 +18,7 @@ from rerail.holds import Approval, Holds, WhyNot, new_id
 from rerail.tape.plane_records import ApprovalDecided, ApprovalRequested, ApprovalUnusable
 from rerail.task.account import Account
 from rerail.task.contract import Contract, seconds
-from rerail.task.policy import parse_policy
+from rerail.task.policy import Policy, parse_policy
 from rerail.task.trees import Proposed, in_words
 
 LOOKED_FOR_SECONDS: Final = 0.25
@@ -126,9 +127,25 @@ def decide(holds: Holds, approval: Approval, *, grant: bool, how: str, reason: s
             f"{approval.id} has expired", hint="run the task again: the proposal is asked for anew"
         )
     if not holds.decide(approval.id, grant=grant, by=who, how=how, reason=reason):
+        found = holds.approval(approval.id) or approval
         raise UsageProblem(
-            f"{approval.id} is {approval.state} already", hint="`rerail approve` lists what waits"
+            f"{approval.id} is {found.state} already", hint="`rerail approve` lists what waits"
         )
+
+
+def read_policy(contract: Contract, home: Path) -> tuple[bytes, Policy] | None:
+    """The contract's policy as it is now, if it names one. Raises UsageProblem."""
+    name = contract.approval.policy
+    if not name:
+        return None
+    try:
+        content = (home / name).read_bytes()
+    except OSError as error:
+        raise UsageProblem(
+            f"the policy `{name}` cannot be read: {error.strerror}",
+            hint="see `approval.policy` in the contract",
+        ) from error
+    return content, parse_policy(content, name)
 
 
 def _put(account: Account, holds: Holds, question: Question) -> Approval:
@@ -140,7 +157,7 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
         tape=str(question.tape.absolute()),
         proposal=question.proposed.ref.hex(),
         target=question.target,
-        summary=in_words(question.proposed.made),
+        summary=in_words(question.proposed.made, question.proposed.base.tree),
         expires=wall_ns() + int(seconds(terms.ttl) * 1e9),
         who="\n".join(terms.by),
     )
@@ -160,22 +177,15 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
 
 def _by_policy(holds: Holds, question: Question, approval: Approval) -> bytes:
     """Have the contract's policy decide; returns its file where it granted."""
-    name = question.contract.approval.policy
-    if not name:
+    read = read_policy(question.contract, question.home)
+    if read is None:
         return b""
-    try:
-        content = (question.home / name).read_bytes()
-    except OSError as error:
-        raise UsageProblem(
-            f"the policy `{name}` cannot be read: {error.strerror}",
-            hint="see `approval.policy` in the contract",
-        ) from error
-    policy = parse_policy(content, name)
+    content, policy = read
     made = question.proposed.made
     if not policy.grants_it(made, target=approval.target, task=approval.task_id):
         return b""
-    holds.decide(approval.id, grant=True, by=policy.title, how="policy", reason="")
-    return content
+    granted = holds.decide(approval.id, grant=True, by=policy.title, how="policy", reason="")
+    return content if granted else b""
 
 
 def _wait(holds: Holds, approval: Approval, person: Person) -> None:
@@ -187,5 +197,6 @@ def _wait(holds: Holds, approval: Approval, person: Person) -> None:
         left = (approval.expires - wall_ns()) / 1e9
         word = person.word(min(LOOKED_FOR_SECONDS, max(left, 0)), heard=may_decide(approval))
         if word is not None:
-            decide(holds, approval, grant=word, how="terminal", reason="")
-            return
+            # Somebody else may have been faster, or the time is over: look again what holds.
+            with suppress(UsageProblem):
+                decide(holds, approval, grant=word, how="terminal", reason="")

@@ -1,7 +1,8 @@
 """The budget: model calls, tokens and time, counted while the agent works; it is ended past one.
 
 Hears each event as it is written, and reads the replies of model calls off the tape that is being
-written. What a reply does not say of tokens is not counted, and said so at the end.
+written. A turn on a WebSocket is a model call, too; its reply is read when the next one is asked.
+What a reply does not say of tokens is not counted.
 """
 
 import threading
@@ -13,16 +14,19 @@ from typing import Final
 
 from rerail.errors import RerailError
 from rerail.launch.child import Child
-from rerail.llm.calls import ModelCall
-from rerail.llm.meaning import completion_of
+from rerail.llm.calls import ModelCall, is_turn, session_api, tells_turns
+from rerail.llm.meaning import completion_in, completion_of
 from rerail.llm.steps import call_in
+from rerail.llm.view import Completion
 from rerail.tape.plane_records import BudgetChanged, BudgetName
 from rerail.tape.reader import Tape
-from rerail.tape.records import Event, HttpReplyBody, HttpReplyHead, HttpRequest
+from rerail.tape.records import Event, HttpReplyBody, HttpReplyHead, HttpRequest, WsMessage
 from rerail.task.account import Account
 from rerail.task.contract import Budget, seconds
 from rerail.wire.coding import decode_part
-from rerail.wire.http1 import Head, parse_head
+from rerail.wire.http1 import Head, parse_head, request_line
+
+_HEARD: Final = HttpRequest | HttpReplyHead | HttpReplyBody | WsMessage
 
 GRACE_SECONDS: Final = 3.0
 """How long an agent has to end by itself once it has been told to."""
@@ -45,6 +49,8 @@ class Ledger:
         self._used: dict[BudgetName, int] = {"turns": 0, "tokens": 0}
         self._calls: dict[int, ModelCall] = {}
         self._heads: dict[int, Head] = {}
+        self._sessions: dict[int, str] = {}
+        self._unread: dict[int, list[bytes]] = {}
         self._events: SimpleQueue[Event | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._count, name="budget", daemon=True)
         self._account: Account | None = None
@@ -54,7 +60,7 @@ class Ledger:
 
     def hear(self, event: Event) -> None:
         """Called as an event is written, from any thread: it only waits in line here."""
-        if self._limits and isinstance(event, HttpRequest | HttpReplyHead | HttpReplyBody):
+        if self._limits and isinstance(event, _HEARD):
             self._events.put(event)
 
     def watch(self, account: Account, end: Callable[[], None]) -> None:
@@ -94,14 +100,59 @@ class Ledger:
                     self._heads[event.exchange_id] = parse_head(event.head)
             elif isinstance(event, HttpReplyBody) and event.exchange_id in self._calls:
                 self._answered(event)
+            elif isinstance(event, WsMessage) and event.opcode == "text":
+                self._said(event)
+        for exchange_id in self._sessions:
+            self._read_session(exchange_id)
 
     def _asked(self, event: HttpRequest) -> None:
-        call = call_in(parse_head(event.head), event.host)
+        head = parse_head(event.head)
+        call = call_in(head, event.host)
         if call is None:
             return
-        self._calls[event.exchange_id] = call
+        if request_line(head).method != b"POST":
+            self._sessions[event.exchange_id] = session_api(event.host, head)
+            if tells_turns(call.api):
+                return  # what opens the session asks for nothing yet
+        else:
+            self._calls[event.exchange_id] = call
+        self._turn()
+
+    def _turn(self) -> None:
         self._used["turns"] += 1
         self._look("turns")
+
+    def _said(self, event: WsMessage) -> None:
+        api = self._sessions.get(event.exchange_id)
+        if api is None:
+            return
+        if event.sender != "agent":
+            self._unread.setdefault(event.exchange_id, []).append(event.content)
+            return
+        self._read_session(event.exchange_id)
+        if is_turn(api, b"".join(self._contents([event.content]))):
+            self._turn()
+
+    def _read_session(self, exchange_id: int) -> None:
+        """Count the tokens of what was answered on a WebSocket since the last time."""
+        messages = self._unread.pop(exchange_id, [])
+        if "tokens" in self._limits and messages:
+            told = completion_in(self._sessions[exchange_id], self._contents(messages))
+            self._tokens(told)
+
+    def _contents(self, digests: list[bytes]) -> list[bytes]:
+        with suppress(RerailError):
+            assert self._account is not None
+            self._account.kept()
+            with Tape.open(self._tape) as tape:
+                return [tape.blob(digest) for digest in digests]
+        return []
+
+    def _tokens(self, told: Completion | None) -> None:
+        if told is not None:
+            read, said = told.usage.input_tokens, told.usage.output_tokens
+            self._used["tokens"] += (read or 0) + (said or 0)
+        self._look("tokens")
 
     def _answered(self, event: HttpReplyBody) -> None:
         if "tokens" not in self._limits or event.body is None:
@@ -111,16 +162,10 @@ class Ledger:
             (b", ".join(head.get_all(name)).decode("latin-1") if head else "")
             for name in (b"content-type", b"content-encoding")
         )
-        with suppress(RerailError):
-            assert self._account is not None
-            self._account.kept()
-            with Tape.open(self._tape) as tape:
-                content = decode_part(tape.blob(event.body.digest), coding).content
-            told = completion_of(self._calls[event.exchange_id].api, content, kind)
-            if told is not None:
-                read, said = told.usage.input_tokens, told.usage.output_tokens
-                self._used["tokens"] += (read or 0) + (said or 0)
-        self._look("tokens")
+        for content in self._contents([event.body.digest]):
+            with suppress(RerailError):
+                plain = decode_part(content, coding).content
+                self._tokens(completion_of(self._calls[event.exchange_id].api, plain, kind))
 
     def _look(self, name: BudgetName) -> None:
         limit = self._limits.get(name)

@@ -23,7 +23,8 @@ Seconds = Annotated[
     str,
     Meta(
         pattern=r"^[0-9]+(\.[0-9]+)?(ms|s|m|h|d)?$",
-        description="A length of time: 90, 90s, 500ms, 15m, 2h, 1d",
+        max_length=20,
+        description="A length of time: 90, 90s, 500ms, 15m, 2h, 1d; at most 366d",
     ),
 ]
 Digest = Annotated[
@@ -33,6 +34,8 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Text = Annotated[str, Meta(min_length=1)]
 Words = Annotated[list[str], Meta(min_length=1, description="A command, word by word")]
 Count = Annotated[int, Meta(ge=1)]
+
+LONGEST_DAYS: Final = 366
 
 _UNITS: Final = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -202,6 +205,9 @@ def schema() -> dict[str, object]:
 
 
 def _problems(contract: Contract) -> Iterator[str]:
+    for where, length in _lengths(contract):
+        if length and seconds(length) > LONGEST_DAYS * _UNITS["d"]:
+            yield f"{where}: `{length}` is longer than {LONGEST_DAYS} days"
     for what, names in (
         ("constraint", [constraint.id for constraint in contract.constraints]),
         ("input", [given.name for given in contract.inputs]),
@@ -218,6 +224,17 @@ def _problems(contract: Contract) -> Iterator[str]:
     opens = target.credential.env if target is not None else ""
     if opens and opens in contract.agent.environment:
         yield f"the agent is given `{opens}`, which opens the target"
+
+
+def _lengths(contract: Contract) -> Iterator[tuple[str, str]]:
+    yield "budget.time", contract.budget.time
+    yield "checker.time", contract.checker.time
+    yield "approval.ttl", contract.approval.ttl
+    target = contract.target
+    if target is not None:
+        yield "target.apply.time", target.apply.time
+        yield "target.read.time", target.read.time
+        yield "target.reconcile.time", target.reconcile.time if target.reconcile else ""
 
 
 def _in_words(said: str) -> str:

@@ -6,6 +6,7 @@ tape is only read.
 
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -28,7 +29,7 @@ from rerail.tape.plane_records import (
 from rerail.tape.reader import Tape
 from rerail.task.account import Account
 from rerail.task.agent_plane import Layout
-from rerail.task.approval import Person
+from rerail.task.approval import Person, read_policy
 from rerail.task.contract import Contract, words
 from rerail.task.place import Place
 from rerail.task.runner import CREDENTIAL_VARIABLE, Done, Read, note_proposal, read_contract
@@ -142,9 +143,15 @@ class _Following:
         secret = ""
         if contract.target is not None and self._relation == "apply":
             secret = secret_of(contract.target, home, self._settings.environment)
+            read_policy(contract, home)
         self._place = Place(self._settings.environment, self._run_id)
         argv = words(contract.checker.command, str(home))
-        keeping = begin_tape(self._settings, argv, home, self._run_id, contract, secret)
+        try:
+            keeping = begin_tape(self._settings, argv, home, self._run_id, contract, secret)
+        except BaseException:
+            with suppress(OSError):
+                self._place.remove(keep_workspace=False)
+            raise
         self._account = Account(keeping.recorder)
         try:
             self._begun()
@@ -232,7 +239,7 @@ class _Following:
     def _clean_up(self) -> None:
         ended = self._done.ended
         if ended.state != "waiting":
-            withdraw_unused(self._holds, self._run_id)
+            withdraw_unused(self._account, self._holds, self._run_id)
         reason = ""
         try:
             self._place.remove(keep_workspace=False)

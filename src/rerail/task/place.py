@@ -5,7 +5,6 @@ agent can read: what a proposal is checked in was never within its reach. What a
 is removed by the next one: nobody holds its lock.
 """
 
-import fcntl
 import os
 import re
 import secrets
@@ -17,6 +16,7 @@ from typing import Final
 
 from rerail.errors import UsageProblem
 from rerail.holds import state_folder
+from rerail.launch.left import hold, left_in
 from rerail.workspace.restore import remove_folder
 
 _OURS: Final = "rerail-task-"
@@ -34,9 +34,7 @@ class Place:
         try:
             self._state.mkdir(mode=0o700, parents=True)
             self.agent = Path(tempfile.mkdtemp(prefix=_OURS))
-            self._lock = os.open(self._state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-            os.write(self._lock, os.fsencode(self.agent))
+            self._lock = hold(self._state / _LOCK, os.fsencode(self.agent))
         except OSError as error:
             raise UsageProblem(
                 f"no folder for the run can be made: {error.strerror}: {error.filename}",
@@ -71,20 +69,10 @@ def _made(folder: Path) -> Path:
 
 
 def _remove_what_was_left(runs: Path) -> None:
-    with suppress(OSError):
-        for entry in os.scandir(runs):
-            with suppress(OSError):
-                _remove_if_left(Path(entry.path))
-
-
-def _remove_if_left(state: Path) -> None:
-    lock = os.open(state / _LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        agent = Path(os.fsdecode(os.read(lock, 4096)))
+    for state, lock in left_in(runs, _LOCK):
+        agent = Path(os.fsdecode(os.pread(lock, 4096, 0)))
         if agent.name.startswith(_OURS):
             with suppress(OSError):
                 remove_folder(agent)
-        remove_folder(state)
-    finally:
-        os.close(lock)
+        with suppress(OSError):
+            remove_folder(state)

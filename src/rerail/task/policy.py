@@ -5,10 +5,10 @@ path of the proposal is named for.
 """
 
 from fnmatch import fnmatchcase
-from stat import S_ISDIR
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from rerail.errors import UsageProblem
 from rerail.tape.proposals import Proposal
@@ -16,10 +16,13 @@ from rerail.task.plain_yaml import read_yaml
 
 
 class Grant(Struct, frozen=True, forbid_unknown_fields=True):
-    """Proposals to this target whose every path matches one of `paths` (`*` crosses folders)."""
+    """Proposals to this target whose every path matches one of `paths` (`*` crosses folders).
+
+    A folder is a path like any other (the workspace itself is `.`): its mode is a change, too.
+    """
 
     target: str
-    paths: list[str]
+    paths: Annotated[list[str], Meta(min_length=1)]
     tasks: list[str] = msgspec.field(default_factory=list)
 
 
@@ -37,12 +40,8 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
 
     def grants_it(self, made: Proposal, *, target: str, task: str) -> bool:
         """Whether this proposal may be applied to this target for this task."""
-        paths = [
-            change.path.decode("utf-8", "surrogateescape")
-            for change in made.changes
-            if change.path and not S_ISDIR(change.mode)
-        ]
-        return any(
+        paths = [change.path.decode("utf-8", "surrogateescape") or "." for change in made.changes]
+        return bool(paths) and any(
             grant.target == target
             and (not grant.tasks or task in grant.tasks)
             and all(any(fnmatchcase(path, pattern) for pattern in grant.paths) for path in paths)

@@ -54,8 +54,7 @@ def reconcile(
     """Find out what an attempt did: by the target's own command, or by what a person `said`."""
     must_be_possible()
     with Tape.open(settings.source) as tape, Holds.open(settings.environment) as holds:
-        if said is None:
-            _must_be_over(tape, attempt)
+        _must_be_over(tape, attempt)
         stored = read_run(tape)
         read = read_contract(settings.contract) if settings.contract else None
         contract = read.contract if read else stored.contract
@@ -86,7 +85,7 @@ def reconcile(
 
 
 def _must_be_over(tape: Tape, attempt: Attempt) -> None:
-    """What is still under way may be done in a moment: asked now, the target would say too early.
+    """What is still under way may be done in a moment: no word on it holds yet, whoever says it.
 
     Raises UsageProblem.
     """
@@ -95,7 +94,7 @@ def _must_be_over(tape: Tape, attempt: Attempt) -> None:
         who = f"process {running[0]}" if running else f"the run on {tape.path}"
         raise UsageProblem(
             f"{attempt.id} is still under way: {who}",
-            hint="wait until it has ended, or end it, then ask the target",
+            hint="wait until it has ended, or end it; then what it did can be said",
         )
 
 

@@ -7,6 +7,7 @@ begun before the agent and ends after the cleanup.
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +16,8 @@ from msgspec.structs import replace
 
 from rerail.capture.folders import Folders
 from rerail.capture.session import Recording, RecordSettings
-from rerail.errors import RerailError, UsageProblem
-from rerail.holds import Holds
+from rerail.errors import RerailError, UsageProblem, UserError
+from rerail.holds import Holds, StateUnusable
 from rerail.launch.child import Child, Ending
 from rerail.launch.errand import must_be_possible
 from rerail.proxy.reach import UpstreamSettings
@@ -32,7 +33,7 @@ from rerail.tape.records import Event
 from rerail.task import agent_plane, budget
 from rerail.task.account import Account
 from rerail.task.agent_plane import Layout, Prepared
-from rerail.task.approval import Person
+from rerail.task.approval import Person, read_policy
 from rerail.task.contract import Contract, parse
 from rerail.task.place import Place
 from rerail.task.sensor import load_baseline
@@ -124,9 +125,19 @@ def run_task(settings: RunSettings) -> Done:
         number, done = 1, _Run(settings, read, holds, 1, None).go()
         while _again(read.contract, holds, done, number):
             number += 1
-            named = settings.tape.with_name(f"{settings.tape.stem}-{number}{settings.tape.suffix}")
-            done = _Run(replace(settings, tape=named), read, holds, number, done).go()
+            try:
+                done = _Run(_for_retry(settings, number), read, holds, number, done).go()
+            except UserError as error:
+                return replace(done, problem=error)  # what was run has an outcome all the same
     return done
+
+
+def _for_retry(settings: RunSettings, number: int) -> RunSettings:
+    """On a tape of its own: `run-2.tape` after `run.tape`, or the next number that is free."""
+    tape = settings.tape
+    names = (tape.with_name(f"{tape.stem}-{at}{tape.suffix}") for at in count(number))
+    named = next(name for name in names if settings.overwrite or not name.exists())
+    return replace(settings, tape=named)
 
 
 def _again(contract: Contract, holds: Holds, done: Done, number: int) -> bool:
@@ -139,7 +150,10 @@ def _why_no_retry(contract: Contract, holds: Holds, ended: Ended, number: int) -
         return f"the run is {ended.state}"
     if number > contract.retries:
         return "there are no more retries"
-    standing = holds.on(task_id=contract.task)
+    try:
+        standing = holds.on(task_id=contract.task)
+    except StateUnusable as error:
+        return error.what  # whether it is held, nobody can say
     return f"the task is held: {standing[0].reason}" if standing else ""
 
 
@@ -164,6 +178,7 @@ class _Run:
         secret = ""
         if contract.target is not None:
             secret = secret_of(contract.target, self._read.home, environment)
+            read_policy(contract, self._read.home)  # a broken one is said before an agent works
         self._place = Place(environment, self._run_id)
         self._layout = Layout(
             contract, self._read.home, self._place, self._settings.tape, environment
@@ -312,7 +327,7 @@ class _Run:
 
     def _clean_up(self) -> None:
         if self._done.ended.state != "waiting":
-            withdraw_unused(self._holds, self._run_id)
+            withdraw_unused(self._account, self._holds, self._run_id)
         account, ended = self._account, self._done.ended
         kept, workspace = self._settings.keep_workspace, str(self._layout.workspace)
         outcome, reason = "kept" if kept else "removed", ""

@@ -6,7 +6,7 @@ A checker and an applier are given folders made here from what is on the tape, a
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_IFMT, S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 from typing import Final
 
 import msgspec
@@ -17,6 +17,7 @@ from rerail.clock import file_time_ns
 from rerail.errors import UsageProblem
 from rerail.tape.event import NotCaptured
 from rerail.tape.proposals import (
+    Change,
     Proposal,
     encode_proposal,
     proposal,
@@ -32,6 +33,9 @@ from rerail.workspace.scan import Keep, Scanner
 
 OURS: Final = ".rerail-task"
 """The folder in the agent's workspace in which it is told its task: no part of any proposal."""
+
+_USUAL: Final = 0o664
+"""The rights that a new file may have unmentioned."""
 
 Contents = Callable[[bytes], Iterable[bytes]]
 
@@ -111,14 +115,29 @@ def counted(made: Proposal, base: Tree) -> dict[str, int]:
     return {"added": added, "changed": len(made.changes) - added - removed, "removed": removed}
 
 
-def in_words(made: Proposal) -> str:
-    """The paths, for who is asked: `M retry.yaml, A notes.md`."""
-    return ", ".join(
-        f"{'D' if not change.mode else 'M' if change.old else 'A'} "
-        f"{change.path.decode('utf-8', 'surrogateescape') or '.'}"
-        for change in made.changes
-        if not S_ISDIR(change.mode)
-    )
+def in_words(made: Proposal, base: Tree) -> str:
+    """The paths, for who is asked: `M retry.yaml, A notes.md, M keys/ (mode 0700 to 0777)`."""
+    before = {entry.path: entry.mode for entry in base}
+    return ", ".join(_in_words(change, before.get(change.path, 0)) for change in made.changes)
+
+
+def _in_words(change: Change, before: int) -> str:
+    letter = "D" if not change.mode else "M" if before else "A"
+    path = change.path.decode("utf-8", "surrogateescape") or "."
+    folder = "/" if S_ISDIR(change.mode or before) else ""
+    return f"{letter} {path}{folder}{_of_mode(before, change.mode)}"
+
+
+def _of_mode(before: int, after: int) -> str:
+    """What is said of a mode: what it was and is now; of a new file, whether it is unusual."""
+    if not after or before == after:
+        return ""
+    if before and S_IFMT(before) == S_IFMT(after):
+        return f" (mode {S_IMODE(before):04o} to {S_IMODE(after):04o})"
+    if S_ISLNK(after):
+        return " (a link)"
+    usual = _USUAL if S_ISREG(after) else _USUAL | 0o111
+    return f" (mode {S_IMODE(after):04o})" if before or S_IMODE(after) & ~usual else ""
 
 
 def _left_out(tree: Tree) -> list[NotCaptured]:

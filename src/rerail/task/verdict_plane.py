@@ -6,6 +6,7 @@ on the disk before the next one begins.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -14,11 +15,20 @@ from msgspec import Struct
 
 from rerail.clock import wall_ns
 from rerail.errors import RerailError
-from rerail.holds import Approval, Attempt, AttemptState, Holds, TaskHeld, WhyNot, new_id
+from rerail.holds import (
+    Attempt,
+    AttemptState,
+    Holds,
+    StateUnusable,
+    TaskHeld,
+    WhyNot,
+    new_id,
+)
 from rerail.sandbox.plane import Plane
 from rerail.tape.plane_records import (
     ActionAttempted,
     ApprovalConsumed,
+    ApprovalWithdrawn,
     HoldMet,
     HoldPlaced,
     HoldReleased,
@@ -118,6 +128,7 @@ class _Applying:
         self._approval = approval_id
         self._target = desk.contract.target
         self._attempt = new_id("T")
+        self._sent = False
         given = credential_environment(desk.contract, desk.environment)
         self._reach = Reach(self._target, desk.home, given)
 
@@ -213,6 +224,8 @@ class _Applying:
             apply = self._target.apply
             done = self._reach.run(apply.command, apply.time, subject, self._started)
         except RerailError as error:
+            if self._sent:
+                return self._cut_off(subject, error)
             reason = f"it could not be started: {error.what}"
             targets.result_unseen(self._account, subject, "rejected", reason)
             self._settled("not applied", reason)
@@ -223,12 +236,22 @@ class _Applying:
             raise
         outcome = targets.result(self._account, self._reach, subject, done)
         if outcome == "unknown":
-            hint = f"`rerail reconcile {self._attempt}` finds out"
-            return Ended("unresolved", f"whether it was applied is not known: {hint}")
+            return self._unresolved()
         self._settled(outcome, f"the target {outcome} it")
         return Ended("applied" if outcome == "accepted" else "rejected")
 
+    def _cut_off(self, subject: Subject, error: RerailError) -> Ended:
+        """Its command ran already: what it did by then, nobody has said."""
+        reason = f"it was ended while it was under way: {error.what}"
+        targets.result_unseen(self._account, subject, "unknown", reason)
+        return self._unresolved()
+
+    def _unresolved(self) -> Ended:
+        hint = f"`rerail reconcile {self._attempt}` finds out"
+        return Ended("unresolved", f"whether it was applied is not known: {hint}")
+
     def _started(self, session: int) -> None:
+        self._sent = True
         self._desk.holds.started(self._attempt, session)
 
     def _settled(self, state: AttemptState, reason: str) -> None:
@@ -277,14 +300,22 @@ def credential_environment(contract: Contract, environment: Mapping[str, str]) -
 def cut_short(holds: Holds, run_id: str, error: BaseException) -> Ended:
     """How a run ends that did not come to its end: an action that was sent has one of its own."""
     what = error.what if isinstance(error, RerailError) else type(error).__name__
-    under_way = any(
-        attempt.run_id == run_id and attempt.state == "open" for attempt in holds.attempts()
-    )
+    try:
+        attempts = holds.attempts()
+        under_way = any(found.run_id == run_id and found.state == "open" for found in attempts)
+    except RerailError:
+        under_way = True  # nobody can say that there is none
     return Ended("unresolved" if under_way else "stopped", f"the runner failed: {what}")
 
 
-def withdraw_unused(holds: Holds, run_id: str) -> list[Approval]:
-    """At the end of a run, approvals of it that were granted and not used are worth nothing."""
-    left = [found for found in holds.approvals() if found.run_id == run_id]
-    unused = [found for found in left if found.state in ("granted", "waiting")]
-    return [found for found in unused if holds.withdraw(found.id)]
+def withdraw_unused(account: Account, holds: Holds, run_id: str) -> None:
+    """At the end of a run, approvals of it that were not used are worth nothing; it is put down.
+
+    Where that cannot be done, they run out by themselves: a run comes to its end all the same.
+    """
+    with suppress(StateUnusable):
+        for found in holds.approvals():
+            if found.run_id != run_id or found.state not in ("granted", "waiting"):
+                continue
+            if holds.withdraw(found.id):
+                account.note(ApprovalWithdrawn, "runner", approval_id=found.id)

@@ -13,7 +13,7 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -28,14 +28,21 @@ MARK: Final = (
     "`replayed_run`"
 )
 
+SHOWN: Final = "rerail"
+"""The property of a test that says what its replay showed: `avoided`, `again` or `nothing`."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRun:
-    """A replay that is over. `report` is that of `rerail replay --json`, `said` its own words."""
+    """A replay that is over. `report` is that of `rerail replay --json`, `said` its own words.
+
+    `note` is told what each judgement shows, as a name and a value.
+    """
 
     report: Mapping[str, Any]
     said: str
     command: str
+    note: Callable[[str, str], None] = lambda name, value: None
 
     def avoids(self, at: str) -> "Judgement":
         """Whether all before `at` (`r6`, `s3`, `end`) was followed, and that not done again."""
@@ -52,7 +59,11 @@ class ReplayedRun:
     def _judged(self, expect: "Expect", at: str) -> "Judgement":
         from rerail.testing.verdicts import judge
 
-        return replace(judge(self.report, expect, at), more=f"{self.said}\nby: {self.command}")
+        found = judge(self.report, expect, at)
+        self.note(
+            SHOWN, "nothing" if found.again is None else "again" if found.again else "avoided"
+        )
+        return replace(found, more=f"{self.said}\nby: {self.command}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -72,7 +83,8 @@ def replayed_run(request: pytest.FixtureRequest) -> ReplayedRun:
     folder = (request.path.parent / named).resolve() if named else request.config.rootpath
     # What is in a repository is trusted as its code is.
     options = ["--trust", "--present", str(folder), *mark.kwargs.get("options", ())]
-    return replay(tape, command, folder=folder, options=options)
+    run = replay(tape, command, folder=folder, options=options)
+    return replace(run, note=lambda *noted: request.node.user_properties.append(noted))
 
 
 def replay(tape: Path, command: list[str], *, folder: Path, options: list[str]) -> ReplayedRun:

@@ -1,7 +1,8 @@
 """Whether a replay of today's code does again what went wrong on a tape. Reads reports of replays.
 
 A run that went wrong at one recorded request (`r6`, `s3`) or in its end is avoided only where all
-that was recorded before was followed: who leaves the tape earlier has shown nothing about it.
+that was recorded before was followed: who leaves the tape earlier has shown nothing about it, nor
+has who asked nothing at all and failed.
 """
 
 from collections.abc import Mapping
@@ -19,11 +20,13 @@ Report = Mapping[str, Any]
 class Judgement:
     """Whether what was expected holds, and why in one sentence. True in a condition where it does.
 
+    `again` says whether the run went wrong again, None where the replay shows nothing about it.
     `more` is what else a person may need: pytest shows it all where an assertion fails.
     """
 
     holds: bool
     text: str
+    again: bool | None = None
     more: str = ""
 
     def __bool__(self) -> bool:
@@ -33,61 +36,114 @@ class Judgement:
         return f"{self.text}\n{self.more}".rstrip()
 
 
+_Found = tuple[bool | None, str]
+
+
 def judge(report: Report, expect: Expect, at: str = END) -> Judgement:
     """Judge a replay. `at` is where the recorded run went wrong: `r6`, `s3` or `end`."""
     if expect == "follow":
         return _follows(report)
-    found = _at_the_end(report) if at == END else _at_a_request(report, at)
-    if isinstance(found, Judgement):
-        return found
-    again, text = found
-    return Judgement(again == (expect == "reproduce"), text)
+    again, text = _at_the_end(report) if at == END else _at_a_request(report, at)
+    return Judgement(again is not None and again == (expect == "reproduce"), text, again)
 
 
 def _follows(report: Report) -> Judgement:
     reasons = [reason["text"] for reason in report["verdict"]["reasons"]]
     text = "; ".join(reasons) or "the replay followed the tape to its end"
-    return Judgement(bool(report["verdict"]["green"]), text)
+    green = bool(report["verdict"]["green"])
+    return Judgement(green, text, True if green else None)
 
 
-def _at_the_end(report: Report) -> tuple[bool, str] | Judgement:
-    early = _left_before(report, None)
-    if early is not None:
-        return early
-    now, then = report["ended"]["status"], (report["recorded_end"] or {}).get("status")
-    if now == then:
+def _at_the_end(report: Report) -> _Found:
+    early = _left_before(report, _Place(None))
+    if early:
+        return None, early
+    now, recorded = report["ended"]["status"], report["recorded_end"]
+    if now and not _came(report, _Place(None)):
+        return None, f"nothing recorded was asked, and the command ended with {now}"
+    if recorded is None:
+        text = f"the command ended with {now}, and the tape does not say how the recorded one did"
+        return None if now else False, text
+    if now == recorded["status"]:
         return True, f"the command ended with {now}, as recorded"
-    return False, f"the command ended with {now}, and the recorded one with {then}"
+    return False, f"the command ended with {now}, and the recorded one with {recorded['status']}"
 
 
-def _at_a_request(report: Report, at: str) -> tuple[bool, str] | Judgement:
-    missed = next((item for item in _unused(report) if _is(item, at)), None)
-    if missed is None:
+def _at_a_request(report: Report, at: str) -> _Found:
+    use = next((use for use in report["uses"] if _is(use, at)), None)
+    if use is None:
+        return None, f"there is no {at} on the tape"
+    if use["how"] == "by a child":
+        return None, f"{at} is of a child that was given back: nobody asks for it in a replay"
+    step = int(at[1:]) if at[0] == "s" else None
+    if use["how"] == "asked" and step not in use["left"]:
         return True, f"{at} was asked again as recorded"
-    early = _left_before(report, missed["event"])
-    if early is not None:
-        return early
-    instead = report["divergence"]
-    asked = f": {instead['text']}" if instead else ""
-    return False, f"all before {at} was followed, and {at} was not asked again{asked}"
+    place = _Place(use, step)
+    early = _left_before(report, place)
+    if early:
+        return None, early
+    return _not_asked(report, at, place)
 
 
-def _left_before(report: Report, event: int | None) -> Judgement | None:
-    """Nothing is shown where the replay had left the tape already."""
-    earlier = [item for item in _unused(report) if event is None or item["event"] < event]
+def _not_asked(report: Report, at: str, place: "_Place") -> _Found:
+    """A refusal may end the command with any status; one that followed nothing refused nothing."""
+    instead, ended = report["divergence"], report["ended"]
+    if instead:
+        text = f"all before {at} was followed, and {at} was not asked again"
+        return False, f"{text}: {instead['text']}"
+    said = f"the command ended with {ended['status']} before {at}"
+    if ended["signal"]:
+        return None, f"{said}, by signal {ended['signal']}"
+    if place.use["how"] == "otherwise":
+        return None, f"the recorded reply to {at} could not be read"
+    if ended["status"] and not _came(report, place):
+        return None, f"{said}, and nothing recorded was asked"
+    return False, f"all before {at} was followed, and {at} was not asked again: {said}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place of the recording: a request, in a session a model call of it; or the end."""
+
+    use: Any
+    step: int | None = None
+
+    def is_after(self, use: Any) -> bool:
+        """Whether this request was recorded before."""
+        return self.use is None or bool(use["event"] < self.use["event"])
+
+    def left_in(self, use: Any) -> bool:
+        """Whether something of this request, recorded before, never came."""
+        if self.use is use:
+            return any(self.step is not None and step < self.step for step in use["left"])
+        return self.is_after(use) and (use["how"] in _NEVER or bool(use["left"]))
+
+
+_NEVER: Final = ("not asked", "otherwise")
+
+
+def _came(report: Report, place: _Place) -> bool:
+    """Whether anything recorded before was asked again: then the command did run."""
+    return any(
+        use["how"] in ("asked", "by a child") and not use["side_call"]
+        for use in report["uses"]
+        if place.is_after(use) or use is place.use
+    )
+
+
+def _left_before(report: Report, place: _Place) -> str:
+    """Where the replay had left the tape before; calls beside the main ones do not count."""
+    main = [use for use in report["uses"] if not use["side_call"] and not use["lane"]]
+    earlier = [use for use in main if use["how"] != "by a child" and place.left_in(use)]
     if not earlier:
-        return None
+        return ""
     where, why = f"r{earlier[0]['exchange']}", report["divergence"]
     text = f"the replay left the tape before that, at {where}"
-    return Judgement(False, f"{text}: {why['text']}" if why else text)
+    return f"{text}: {why['text']}" if why else text
 
 
-def _unused(report: Report) -> list[Mapping[str, Any]]:
-    """What never came, calls beside the main ones left out, in recorded order."""
-    found = [item["recording"] for item in report["unused"] if not item["side_call"]]
-    return sorted((one for one in found if not one["lane"]), key=lambda one: one["event"])
-
-
-def _is(recording: Mapping[str, Any], at: str) -> bool:
+def _is(use: Mapping[str, Any], at: str) -> bool:
     number = int(at[1:])
-    return bool(recording["step" if at[0] == "s" else "exchange"] == number)
+    if at[0] == "r":
+        return bool(use["exchange"] == number)
+    return number in use["came"] or number in use["left"]

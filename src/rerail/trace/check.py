@@ -15,7 +15,7 @@ from rerail.trace.link import Standing
 from rerail.trace.needs import needs
 from rerail.trace.safety import Safety
 
-TestOutcome = Literal["passed", "failed", "not run"]
+TestOutcome = Literal["passed", "failed", "shows nothing", "not run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,9 @@ def _test(given: Material) -> _Judged:
             return "holds", f"{test['path']} proves that today the recorded failure is avoided"
         case "failed":
             return "holds", f"{test['path']} reproduces the failure"
+        case "shows nothing":
+            why = "the replay does not come to the failure, or the test fails on something else"
+            return "broken", f"{test['path']} shows nothing about the failure: {why}"
     return "cannot be checked", f"{test['path']} was not run, or could not be"
 
 

@@ -5,10 +5,12 @@ both are copied into the case as they are, and a sealed copy is made of them the
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
+from stat import S_IMODE
 from typing import Final
 
 from rerail.errors import UserError
@@ -64,6 +66,19 @@ def freeze_file(path: Path) -> dict[str, str]:
     digest = _digest(path)
     path.chmod(path.stat().st_mode & ~0o222)
     return {path.name: digest}
+
+
+@contextmanager
+def thawed_on_failure(paths: Iterable[Path]) -> Iterator[None]:
+    """Where the block fails, these files may be written again by whoever could before."""
+    modes = {file: file.stat().st_mode for path in paths for file in _files(path)}
+    try:
+        yield
+    except BaseException:
+        for file, mode in modes.items():
+            with suppress(OSError):
+                file.chmod(S_IMODE(mode))
+        raise
 
 
 def _sealed_copy(tape: Path, files: list[Path], originals: Path) -> tuple[Path, tuple[str, ...]]:

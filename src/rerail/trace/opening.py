@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rerail.trace.case import Case, new_folder
 from rerail.trace.final import FinalState, final_state
+from rerail.trace.freeze import thawed_on_failure
 from rerail.trace.gathered import gather
 from rerail.trace.sources_of_case import Opener, SourceEntry, next_name, opened_entries, opened_file
 from rerail.trace.taking import offered, take_in
@@ -23,23 +24,25 @@ def open_case(
 ) -> tuple[Case, FinalState]:
     """Freeze sources and make a case of them; the first is the failed run's own.
 
-    Raises what reading a tape raises, StillRunning, CaseThere; then nothing is left behind.
+    Raises what reading a tape raises, StillRunning, CaseThere; then nothing is left behind, and no
+    source is read-only that was not.
     """
     with opened_file(offered(paths[0], "A"), opener) as source:
         named = next(source.records(worded=False), None)
     run_id = named.id("run") if named else ""
     case = Case.create(folder or new_folder(paths[0].absolute().parent, run_id or paths[0].stem))
     try:
-        entries: list[SourceEntry] = []
-        for path in paths:
-            entries.append(take_in(case, offered(path, next_name(entries))))
-        final = _final(case, entries, opener)
-        body = {
-            "question": question,
-            "final_state": asdict(final),
-            "sources": [entry.values() for entry in entries],
-        }
-        case.add("opened", by=by, written=now, body=body)
+        with thawed_on_failure(paths):
+            entries: list[SourceEntry] = []
+            for path in paths:
+                entries.append(take_in(case, offered(path, next_name(entries))))
+            final = _final(case, entries, opener)
+            body = {
+                "question": question,
+                "final_state": asdict(final),
+                "sources": [entry.values() for entry in entries],
+            }
+            case.add("opened", by=by, written=now, body=body)
     except BaseException:
         shutil.rmtree(case.folder, ignore_errors=True)
         raise

@@ -209,6 +209,8 @@ def _still_valid(found: Gathered, approval: str, now: int) -> Record | None:
         return None
     if decided and text(last, "decision") == "refused":
         return None
+    if any(text(one, "approval_id") == approval for one in found.of("approval.withdrawn")):
+        return None
     return last if len(_uses(found, last)) < int(last.fields.get("uses") or 1) else None
 
 
@@ -247,7 +249,12 @@ def _reconcile(found: Gathered, attempts: Sequence[Attempt]) -> Question:
     unanswered = found.writes["unknown"]
     if unanswered:
         count = found.written["unknown"]
-        because = f"{count} requests that may have changed something were never answered"
+        many = (
+            "request that may have changed something was"
+            if count == 1
+            else ("requests that may have changed something were")
+        )
+        because = f"{count} {many} never answered"
         places = tuple(at(write.record) for write in unanswered[:_SHOWN])
         return Question(_RECONCILE, "yes", because, places)
     lacking = "" if attempts else _lacking(found)

@@ -6,6 +6,7 @@ How a file is read is given: a tape by this room's own reader, anything else by 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Self
 
@@ -45,11 +46,20 @@ class SourceEntry:
 
     def found_at(self, folder: Path) -> Path:
         """Where the file is now. Raises NoCase where it is in neither place."""
-        for path in (folder / self.beside, Path(self.path)):
-            if self.beside and path.is_file():
-                return path
+        path = self.sought_at(folder)
+        if path is not None:
+            return path
         hint = "bring it back: a failed run stays available after the repair"
         raise NoCase(f"source {self.name} of the case is not there: {self.path}", hint=hint)
+
+    def sought_at(self, folder: Path) -> Path | None:
+        """Where the file is now; None where it is in neither place."""
+        places = (folder / self.beside, Path(self.path)) if self.beside else ()
+        return next((path for path in places if path.is_file()), None)
+
+    def is_as_taken_in(self, path: Path) -> bool:
+        """Whether every file that was taken in has the bytes it had then, beside `path`."""
+        return all(_digest(path.parent / name) == digest for name, digest in self.files.items())
 
 
 Opener = Callable[[SourceEntry, Path], CaseSource]
@@ -97,6 +107,15 @@ def opened_file(entry: SourceEntry, opener: Opener) -> Iterator[CaseSource]:
 
 def _nothing() -> None:
     return
+
+
+def _digest(path: Path) -> str:
+    """Its SHA-256; empty where it is not there."""
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
 
 
 def next_name(entries: Sequence[SourceEntry]) -> str:

@@ -85,6 +85,21 @@ def test_open_refuses_what_it_cannot_freeze(
     rerail("trace", "open", tape, *ask, "-o", tmp_path).assert_complaint(2, "is there already")
 
 
+def test_an_open_that_fails_leaves_every_tape_as_it_was(tape: Path, rerail: Verb) -> None:
+    from rerail.tape import plane_records as planes
+
+    later = PlaneTape.begin(tape.parent / "recheck.tape", run_id="RUN-8895")
+    later.put(planes.TaskFollows, run_id="RUN-8894", tape_id="sha256:0", relation="recheck")
+    later.recording.writer.flush()
+    files = [tape, *tape.parent.glob("recheck.tape*")]
+    before = [path.stat().st_mode for path in files]
+    done = rerail("trace", "open", tape, "--question", "Why?")
+    done.assert_complaint(2, "recheck.tape is still being recorded")
+    assert [path.stat().st_mode for path in files] == before
+    assert not list(tape.parent.glob("CASE-*"))
+    later.end()
+
+
 def test_what_a_killed_recorder_left_is_kept_and_sealed(tmp_path: Path, rerail: Verb) -> None:
     made = Recording.begin(tmp_path / "made.tape")
     made.request(1)
@@ -175,6 +190,17 @@ def test_a_tape_of_another_run_is_taken_in_on_a_word_only(case: Path, rerail: Ve
     rerail("trace", "collect", case, other.path).assert_complaint(2, "shares no identifier")
     done = rerail("trace", "collect", case, other.path, "--word", "it is the proxy's", "--json")
     assert done.json["joined_by"] == {"B": ["on somebody's word: it is the proxy's"]}
+
+
+def test_a_collect_that_fails_leaves_every_source_as_it_was(case: Path, rerail: Verb) -> None:
+    other = Recording.begin(case.parent / "other.tape", run_id="RUN-1")
+    other.end()
+    before = other.path.stat().st_mode
+    sources = (other.path, case.parent / "none.tape")
+    done = rerail("trace", "collect", case, *sources, "--word", "the proxy's")
+    done.assert_complaint(2, "cannot open tape")
+    assert other.path.stat().st_mode == before
+    assert records(case) == ["001-opened.json"]
 
 
 def test_a_source_is_taken_in_once(case: Path, rerail: Verb, tape: Path) -> None:
@@ -414,8 +440,56 @@ def test_a_tape_that_was_exchanged_is_noticed(case: Path, rerail: Verb, tape: Pa
     run_8894(tape, checked_by="12")
     points = rerail("trace", "check", case, "--json").json["points"]
     assert points[5]["because"] == "source A is not the file that was taken in"
+
+
+def test_a_source_that_is_gone_is_a_point(case: Path, rerail: Verb, tape: Path) -> None:
     tape.unlink()
-    rerail("trace", "check", case).assert_complaint(2, "source A of the case is not there")
+    done = rerail("trace", "check", case, "--json")
+    assert done.status == 1
+    assert done.json["points"][5]["standing"] == "broken"
+    assert done.json["points"][5]["because"] == "source A is not there any more"
+    rerail("trace", "diagnose", case).assert_complaint(2, "source A of the case is not there")
+
+
+def test_a_log_that_was_added_to_is_noticed(case: Path, rerail: Verb) -> None:
+    log, mapping = case.parent / "review.log", case.parent / "map.yaml"
+    mapping.write_text("kind: {field: event}\n")
+    log.write_text('{"event": "review.seen"}\n')
+    rerail("trace", "collect", case, log, "--mapping", mapping, "--word", "the reviewer's")
+    points = rerail("trace", "check", case, "--json").json["points"]
+    assert points[5]["because"] == "it is there, and no test is linked to it"
+    log.chmod(0o600)
+    log.write_text(log.read_text() + '{"event": "approval.given"}\n')
+    points = rerail("trace", "check", case, "--json").json["points"]
+    assert points[5]["because"] == "source B is not the file that was taken in"
+
+
+@pytest.mark.parametrize(
+    "now", [[{"role": "user", "content": "Another."}], "no conversation at all"]
+)
+def test_an_import_that_was_rewritten_is_noticed(tmp_path: Path, rerail: Verb, now: object) -> None:
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps([{"role": "user", "content": "Look at W5512."}]))
+    rerail("trace", "open", chat, "--question", "Why?")
+    chat.chmod(0o600)
+    chat.write_text(json.dumps(now))
+    points = rerail("trace", "check", tmp_path / "CASE-chat", "--json").json["points"]
+    assert points[5]["because"] == "source A is not the file that was taken in"
+
+
+def test_an_original_that_was_altered_is_noticed(tmp_path: Path, rerail: Verb) -> None:
+    made = Recording.begin(tmp_path / "made.tape")
+    made.request(1)
+    left = made.leave(tmp_path / "left.tape")
+    made.end()
+    case = Path(rerail("trace", "open", left, "--question", "Why?", "--json").json["case"])
+    points = rerail("trace", "check", case, "--json").json["points"]
+    assert points[5]["because"] == "it is there, and no test is linked to it"
+    original = case / "originals" / "A" / "left.tape"
+    original.chmod(0o600)
+    original.write_bytes(original.read_bytes() + b"more")
+    points = rerail("trace", "check", case, "--json").json["points"]
+    assert points[5]["because"] == "source A is not the file that was taken in"
 
 
 def test_a_record_of_the_case_that_was_changed_is_noticed(case: Path, rerail: Verb) -> None:

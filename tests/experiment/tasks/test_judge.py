@@ -11,7 +11,7 @@ import pytest
 from rerail.errors import UsageProblem
 from rerail.experiment.tasks.judge import Verdict, judge
 from rerail.experiment.tasks.run_test import run_test
-from rerail.experiment.tasks.task import Task, task_named, tasks
+from rerail.experiment.tasks.task import Task, tasks
 from rerail.experiment.tasks.toolbox import Tools
 from rerail.sandbox.plane import Plane
 from tests.experiment.tasks.otherwise import OTHERWISE
@@ -55,6 +55,10 @@ def test_no_part_of_a_repair_is_enough(task: Task, tools: Tools) -> None:
 def test_another_good_repair_passes_too(task: Task, tools: Tools) -> None:
     verdict = judge(task, {**task.repair_files, **OTHERWISE[task.name]}, tools=tools)
     assert verdict.fixed, verdict
+
+
+def task_named(name: str) -> Task:
+    return next(task for task in tasks() if task.name == name)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`rerail trace check`: does the investigation itself hold? Six points."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rerail.cli.trace.shared import (
     by_option,
     case_argument,
     json_option,
-    opened,
+    opener,
     write,
 )
 from rerail.clock import wall_ns
@@ -28,7 +29,7 @@ from rerail.trace.investigation import diagnosed, look
 from rerail.trace.record import CaseSource
 from rerail.trace.safety import safety
 from rerail.trace.second import second_derivation
-from rerail.trace.sources_of_case import SourceEntry, entries_of
+from rerail.trace.sources_of_case import SourceEntry, entries_of, opened_entries
 from rerail.trace.tape_source import TapeSource
 
 
@@ -49,10 +50,12 @@ def check(case: Path, test: Path | None, by: str | None, as_json: bool) -> int:
     A point that nobody can judge does not hold either: a review that is not there, a test that was
     never made. The linked test is run, with pytest, where you linked it on this machine.
     """
-    with opened(case) as (found, sources):
+    found = Case.open(case)
+    with ExitStack() as stack:
         if test is not None:
             write(found, "test", by, linked_test(test, found))
-        points = judge(_material(found, sources))
+        states = [_state(entry, found.folder, stack) for entry in entries_of(found)]
+        points = judge(_material(found, states))
         broken = found.changed()
         body = {"points": [asdict(point) for point in points], "changed": broken}
         write(found, "checked", by, body)
@@ -73,7 +76,11 @@ def _print(point: Point) -> None:
     say("   " + styled(standing, fg=colour) + one_line(f": {point.because}"))
 
 
-def _material(case: Case, sources: list[CaseSource]) -> Material:
+_Opened = tuple[SourceState, CaseSource | None]
+
+
+def _material(case: Case, states: Sequence[_Opened]) -> Material:
+    sources = [source for _, source in states if source is not None]
     looked = look(sources)
     final = final_state(looked.found)
     diagnosis = diagnosed(sources, looked)
@@ -82,19 +89,28 @@ def _material(case: Case, sources: list[CaseSource]) -> Material:
         found=looked.found,
         diagnosis=diagnosis,
         safety=safety(looked.found, now=wall_ns(), held=held(final)),
-        sources=[*_states(entries_of(case), sources)],
+        sources=[state for state, _ in states],
         unopened=[*_unopened(diagnosis, sources)],
         second=second_place(diagnosis, sources),
         test=outcome(case),
     )
 
 
-def _states(entries: Sequence[SourceEntry], sources: Sequence[CaseSource]) -> Iterator[SourceState]:
-    for entry, source in zip(entries, sources, strict=True):
-        if isinstance(source, TapeSource):
-            result = verify(source.tape)
-            same = result.tape_id == entry.tape_id
-            yield SourceState(entry.name, True, same, result.intact)
+def _state(entry: SourceEntry, folder: Path, stack: ExitStack) -> _Opened:
+    """A source as it is now; no source where it is gone, or cannot be read any more."""
+    path = entry.sought_at(folder)
+    if path is None:
+        return SourceState(entry.name, there=False, same=False, intact=False), None
+    same = entry.is_as_taken_in(path)
+    try:
+        [source] = stack.enter_context(opened_entries([entry], folder, opener()))
+    except RerailError:
+        return SourceState(entry.name, there=True, same=False, intact=False), None
+    intact = True
+    if isinstance(source, TapeSource):
+        result = verify(source.tape)
+        same, intact = same and result.tape_id == entry.tape_id, result.intact
+    return SourceState(entry.name, True, same, intact), source
 
 
 def _unopened(diagnosis: Diagnosis, sources: Sequence[CaseSource]) -> Iterator[str]:

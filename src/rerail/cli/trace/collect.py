@@ -11,6 +11,7 @@ from rerail.cli.texts import json_text, one_line, say
 from rerail.cli.trace.shared import by_option, case_argument, heading, json_option, opener, write
 from rerail.errors import UsageProblem
 from rerail.trace.case import Case
+from rerail.trace.freeze import thawed_on_failure
 from rerail.trace.gathered import Gathered, gather, worded
 from rerail.trace.joining import identifiers, joined
 from rerail.trace.log_source import read_mapping
@@ -72,9 +73,10 @@ def collect(
     0 where none is missing, else 1.
     """
     found = Case.open(case)
-    collected = _collect(found, sources, _mapping(mapping), run or 0, word)
-    body = _body(collected, word)
-    write(found, "collected", by, body)
+    with thawed_on_failure(sources):
+        collected = _collect(found, sources, _mapping(mapping), run or 0, word)
+        body = _body(collected, word)
+        write(found, "collected", by, body)
     if as_json:
         say(json_text(body))
     else:

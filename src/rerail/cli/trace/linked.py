@@ -9,9 +9,10 @@ import hmac
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
+from xml.etree import ElementTree
 
 from rerail.cli.complaint import say_aside
 from rerail.launch.aside import Aside
@@ -19,9 +20,6 @@ from rerail.proxy.certs import Authority, default_folder
 from rerail.trace.case import Case
 from rerail.trace.check import TestOutcome
 from rerail.trace.sources_of_case import entries_of
-
-_OUTCOMES: Final[Mapping[int, TestOutcome]] = {0: "passed", 1: "failed"}
-"""By the status of pytest; any other says that it could not be run."""
 
 
 def linked_test(test: Path, case: Case) -> dict[str, Any]:
@@ -45,10 +43,44 @@ def outcome(case: Case) -> TestOutcome:
         say_aside(f"rerail: {path} was not linked by you on this machine, and is not run")
         say_aside("hint: look at it, and link it with --test")
         return "not run"
-    line = shlex.join([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name])
-    with Aside() as aside:
-        status = aside.shell(line, path.parent, os.environ).status
-    return _OUTCOMES.get(status, "not run")
+    return _run(path)
+
+
+def _run(test: Path) -> TestOutcome:
+    with tempfile.TemporaryDirectory(prefix="rerail-") as folder, Aside() as aside:
+        told = Path(folder, "told.xml")
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        line = shlex.join([*words, f"--junitxml={told}", "--", test.name])
+        status = aside.shell(line, test.parent, os.environ).status
+        if status not in (0, 1) or not told.is_file():
+            return "not run"
+        return outcome_of(told.read_text("utf-8"), failed=bool(status))
+
+
+def outcome_of(told: str, *, failed: bool) -> TestOutcome:
+    """What a run of pytest shows, by its account in JUnit's form.
+
+    A test that broke down before its first line, or was skipped, was not run. One that plays a tape
+    says what its replay showed; where one fails on anything else, that is not the failure.
+    """
+    from rerail.testing.plugin import SHOWN
+
+    cases = list(ElementTree.fromstring(told).iter("testcase"))  # noqa: S314 - pytest's own
+    if not cases or any(case.find("error") is not None for case in cases):
+        return "not run"
+    if all(case.find("skipped") is not None for case in cases):
+        return "not run"
+    found = [
+        one.get("value")
+        for case in cases
+        for one in case.iter("property")
+        if one.get("name") == SHOWN
+    ]
+    if not found:
+        return "failed" if failed else "passed"
+    if "again" in found:
+        return "failed"
+    return "shows nothing" if failed or "nothing" in found else "passed"
 
 
 def _witness(path: str, digest: str) -> str:

@@ -3,16 +3,11 @@
 Knows no checker. A task is a small strict TypeScript project in which one thing has just changed.
 """
 
-import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
-
-import msgspec
-
-from rerail.errors import UserError
 
 _PROJECTS: Final = Path(__file__).parent / "projects"
 _NEVER_TO_BE_CHANGED: Final = ("tsconfig.json", "package.json")
@@ -24,10 +19,6 @@ It is done when `tsc` reports no error and every function does what its comment 
 `declare`, and no @ts-ignore, @ts-expect-error or @ts-nocheck."""
 
 
-class NoSuchTask(UserError):
-    """There is no task of that name."""
-
-
 @dataclass(frozen=True)
 class Task:
     """One repair. `hint` is what a person would say; it was written before any run was seen.
@@ -36,18 +27,12 @@ class Task:
     """
 
     name: str
-    title: str
     changed: str
     hint: str
     protected: tuple[str, ...]
     start_files: dict[str, str]
     hidden_files: dict[str, str]
     repair_files: dict[str, str]
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 over the whole task: two runs with the same had the same to do."""
-        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
 
     @property
     def prompt(self) -> str:
@@ -63,22 +48,11 @@ def tasks() -> list[Task]:
     return [_read(folder) for folder in folders]
 
 
-def task_named(name: str) -> Task:
-    """One task. Raises `NoSuchTask`."""
-    for task in tasks():
-        if task.name == name:
-            return task
-    raise NoSuchTask(
-        f"there is no task `{name}`", hint=f"there are {', '.join(t.name for t in tasks())}"
-    )
-
-
 def _read(folder: Path) -> Task:
     about = tomllib.loads((folder / "task.toml").read_text("utf-8"))
     start = _files(folder / "start")
     return Task(
         name=folder.name,
-        title=about["title"],
         changed=about["changed"],
         hint=about["hint"],
         protected=(*_NEVER_TO_BE_CHANGED, *about["protected"]),

@@ -1,9 +1,11 @@
 """The agent of the fault lab: asks a model for settings and writes them, or misbehaves as told."""
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+import termios
 import time
 import urllib.request
 from pathlib import Path
@@ -24,6 +26,8 @@ def main() -> int:
         for number in range(8):
             Path(f"large-{number}").write_bytes(os.urandom(400_000))
     print("wrote", flush=True)
+    if HOW == "types":
+        Path("typed.json").write_text(json.dumps([types(place) for place in sys.argv[2:]]))
     if HOW == "sleep":
         time.sleep(60)
     if HOW == "killed":
@@ -49,6 +53,17 @@ def look(place: str) -> str:
         return Path(name).read_text(errors="replace")
     except OSError as error:
         return f"refused: {type(error).__name__}"
+
+
+def types(place: str) -> str:
+    """Grant our own proposal: put an answer into a terminal's input (ioctl_tty(2), TIOCSTI)."""
+    try:
+        terminal = int(place) if place.isdigit() else os.open(place, os.O_RDWR)
+        for key in b"y\n":
+            fcntl.ioctl(terminal, termios.TIOCSTI, bytes([key]))
+    except OSError as error:
+        return f"refused: {type(error).__name__}"
+    return "typed it"
 
 
 def ask() -> str:
