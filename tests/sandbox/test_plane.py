@@ -16,8 +16,8 @@ from rerail.sandbox.plane import Plane
 from tests.sandbox.conftest import NOBODY, as_nobody
 
 pytestmark = pytest.mark.skipif(
-    not kernel.is_linux() or landlock.version() < landlock.TCP_SINCE or machine.here() is None,
-    reason="a plane is not contained on this machine",
+    not kernel.is_linux() or landlock.version() < landlock.SCOPES_SINCE or machine.here() is None,
+    reason="no Landlock with signals, or no filter",
 )
 
 BEGINS = """
