@@ -47,6 +47,8 @@ CASES = [
     ([started(), ended(reported_ref=OTHER), case()], verdict.OTHER_PROPOSAL),
     ([started(), ended(), case("a", "failed")], verdict.CASE_FAILED),
     ([started(), ended(), case("a", "error")], verdict.CASE_FAILED),
+    ([started(), ended(), case("a", "skipped", protected=True), case("b")], verdict.CASE_SKIPPED),
+    ([started(), ended(), case("a", "skipped"), case("b", "skipped")], verdict.CASE_SKIPPED),
     ([started(), ended(), case("a", "failed"), baseline(version="11")], verdict.CASE_FAILED),
     ([started(), ended(), case(), baseline(version="11")], verdict.OTHER_BASELINE),
     (
@@ -90,6 +92,12 @@ def test_the_failed_cases_are_named() -> None:
     assert judge(facts, proposal_ref=REF, changes=1).detail == "protected a, b"
 
 
+def test_a_case_that_was_skipped_did_not_pass_and_each_counts_once() -> None:
+    facts = [started(), ended(), case(), case("b", "skipped"), started(2), ended(2)]
+    facts += [case(check=2), case("b", "skipped", check=2)]
+    assert judge(facts, proposal_ref=REF, changes=1).detail == "1 of 2"
+
+
 FACTS = st.lists(
     st.one_of(
         st.builds(started, st.integers(1, 2), read_ref=st.sampled_from([REF, OTHER])),
@@ -110,7 +118,7 @@ FACTS = st.lists(
 def test_nothing_passes_with_a_fault_in_it(facts: list[Fact]) -> None:
     judged = judge(facts, proposal_ref=REF, changes=1)
     if judged.verdict == "PASS":
-        assert any(isinstance(fact, CheckResult) for fact in facts)
+        assert any(isinstance(fact, CheckResult) and fact.outcome == "passed" for fact in facts)
         for fact in facts:
             assert not (isinstance(fact, CheckResult) and fact.outcome in ("failed", "error"))
             assert not (isinstance(fact, CheckStarted) and fact.read_ref != REF)
