@@ -226,6 +226,18 @@ def test_what_an_agent_leaves_running_changes_nothing_any_more(lab: Lab) -> None
     assert (late.stat().st_mtime_ns if late.exists() else 0) == before
 
 
+def test_a_link_out_of_the_workspace_is_no_proposal_that_passes(lab: Lab) -> None:
+    secret = lab.home / "secret.json"
+    secret.write_text("{}")  # the checker would read it as settings without a fault
+    lab.agent("links", str(secret))
+    lab.policy("*")
+    ran = lab.run()
+    assert (ran.outcome["verdict"], ran.outcome["rule"]) == ("STOP", "link leaves")
+    assert ran.outcome["detail"] == "retry.json"
+    refused = lab.run("--apply", str(ran.tape))
+    assert (refused.status, lab.applied()) == (2, [])
+
+
 # Unknown outcomes.
 
 

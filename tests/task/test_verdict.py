@@ -80,6 +80,12 @@ def test_nothing_proposed_passes_never() -> None:
     assert judge(facts, proposal_ref=REF, changes=0).rule == verdict.NOTHING_PROPOSED
 
 
+def test_a_link_that_leads_out_of_the_proposal_stops_it_whatever_the_checks_say() -> None:
+    facts: list[Fact] = [started(), ended(), case()]
+    judged = judge(facts, proposal_ref=REF, changes=1, leaving=["a", "b"])
+    assert (judged.verdict, judged.rule, judged.detail) == ("STOP", verdict.LINK_LEAVES, "a, b")
+
+
 def test_what_the_sensor_loaded_is_not_the_checkers_word() -> None:
     loaded = baseline(version="11", reported=False)
     assert (

@@ -157,7 +157,7 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
         tape=str(question.tape.absolute()),
         proposal=question.proposed.ref.hex(),
         target=question.target,
-        summary=in_words(question.proposed.made, question.proposed.base.tree),
+        summary=in_words(question.proposed),
         expires=wall_ns() + int(seconds(terms.ttl) * 1e9),
         who="\n".join(terms.by),
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from rerail.errors import NotOnTape, TapeAltered
+from rerail.tape.links import new_ways_out
 from rerail.tape.plane_records import (
     BaselineLoaded,
     CheckEnded,
@@ -70,7 +71,8 @@ def read_run(tape: Tape) -> Stored:
     judged = None
     if made is not None:
         changes = made.added + made.changed + made.removed
-        judged = judge(facts, proposal_ref=made.proposal_ref, changes=changes)
+        leaving = new_ways_out(*trees_on(tape, made))
+        judged = judge(facts, proposal_ref=made.proposal_ref, changes=changes, leaving=leaving)
     return Stored(tape.path, tape.id, tape.run.run_id, accepted, contract, made, verdict, judged)
 
 

@@ -18,6 +18,7 @@ from rerail.tape.plane_records import (
 )
 
 NOTHING_PROPOSED: Final = "nothing proposed"
+LINK_LEAVES: Final = "link leaves"
 NO_CHECK: Final = "no check"
 CHECK_UNREADABLE: Final = "check unreadable"
 OTHER_PROPOSAL: Final = "other proposal"
@@ -40,15 +41,19 @@ class Judged(Struct, frozen=True):
     checks: tuple[int, ...] = ()
 
 
-def judge(facts: Iterable[Fact], *, proposal_ref: bytes, changes: int) -> Judged:
+def judge(
+    facts: Iterable[Fact], *, proposal_ref: bytes, changes: int, leaving: Sequence[str] = ()
+) -> Judged:
     """The verdict on a proposal of so many `changes`, from the facts about its checks.
 
+    `leaving` are its links that lead out of it: who applies it would read what the agent could not.
     The first rule that stops it decides; where none does, it passes.
     """
     seen = _Seen(list(facts), proposal_ref)
     if not changes:
         return Judged("STOP", NOTHING_PROPOSED, "the workspace is as it was")
     for rule, detail in (
+        (LINK_LEAVES, ", ".join(leaving)),
         (NO_CHECK, "" if seen.started else "no check was run"),
         (CHECK_UNREADABLE, seen.unreadable()),
         (OTHER_PROPOSAL, seen.other_proposal()),

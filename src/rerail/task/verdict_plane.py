@@ -83,11 +83,16 @@ def plain(environment: Mapping[str, str]) -> dict[str, str]:
 def judge_proposal(desk: Desk, proposed: Proposed, *, run_checks: bool = True) -> Judged:
     """Check a proposal and put down what follows from the checks."""
     facts = []
-    if run_checks and proposed.made.changes:
+    if run_checks and proposed.made.changes and not proposed.leaving:
         desk.account.kept()
         with Tape.open(desk.tape) as tape:
             facts = check(desk.account, _bench(desk), proposed, tape.blob_stream)
-    judged = judge(facts, proposal_ref=proposed.ref, changes=len(proposed.made.changes))
+    judged = judge(
+        facts,
+        proposal_ref=proposed.ref,
+        changes=len(proposed.made.changes),
+        leaving=proposed.leaving,
+    )
     desk.account.note(
         VerdictEmitted,
         "verdict",
