@@ -160,7 +160,8 @@ class CheckStarted(Event, frozen=True, kw_only=True, tag="check.started"):
 class CheckEnded(Event, frozen=True, kw_only=True, tag="check.ended"):
     """The checker has ended: its raw evidence. `problem` says why its results cannot be read.
 
-    `reported_ref` is the proposal that the checker says it read, where it says so.
+    `reported_ref` is the proposal that the checker says it read, where it says so. `left` are the
+    commands that it had left running; they were ended.
     """
 
     check_id: int
@@ -171,6 +172,7 @@ class CheckEnded(Event, frozen=True, kw_only=True, tag="check.ended"):
     errors: Body | None = None
     reported_ref: bytes = b""
     problem: str = ""
+    left: list[str] = []
 
 
 class CheckResult(Event, frozen=True, kw_only=True, tag="check.result"):
