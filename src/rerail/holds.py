@@ -226,14 +226,16 @@ class Holds:
             self._insert("approval", approval)
 
     def decide(self, approval_id: str, *, grant: bool, by: str, how: str, reason: str) -> bool:
-        """Grant or refuse; False where nobody waits for that any more."""
+        """Grant, or refuse, which takes back a grant too that is not used; False where that is not
+        possible any more.
+        """
         sql = (
             "UPDATE approval SET state = ?, decided_by = ?, how = ?, reason = ? "
-            "WHERE id = ? AND state = 'waiting'"
+            "WHERE id = ? AND (state = 'waiting' OR (state = 'granted' AND ? = 'refused'))"
         )
         state = "granted" if grant else "refused"
         with self._changing():
-            values = (state, by, how, reason, approval_id)
+            values = (state, by, how, reason, approval_id, state)
             return self._connection.execute(sql, values).rowcount == 1
 
     def withdraw(self, approval_id: str) -> bool:
