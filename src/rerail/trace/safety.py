@@ -173,7 +173,7 @@ def _cleanup_of(found: Gathered, folder: str) -> Record | None:
     """The last of this folder, else of another: a run that follows cleans up after itself."""
     done = found.of("cleanup.done")
     own = [one for one in done if text(one, "folder") == folder]
-    return (own or done or [None])[-1]
+    return next(reversed(own or done), None)
 
 
 def _approval(found: Gathered, now: int) -> Question:
