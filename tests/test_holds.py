@@ -159,13 +159,13 @@ def test_what_is_not_granted_does_not_hold(holds: Holds, how: str) -> None:
 
 def test_it_is_decided_once(holds: Holds) -> None:
     granted(holds)
-    assert not holds.decide("A-1", grant=True, by="bob", how="command", reason="")
+    assert not holds.decide("A-1", grant=False, by="bob", how="command", reason="")
     assert not holds.decide("A-9", grant=True, by="bob", how="command", reason="")
 
 
 def test_a_grant_that_is_not_used_can_be_taken_back_and_stays_so(holds: Holds) -> None:
     granted(holds)
-    assert holds.decide("A-1", grant=False, by="bob", how="command", reason="too early")
+    assert holds.take_back("A-1", by="bob", how="command", reason="too early")
     found = holds.approval("A-1")
     assert found is not None
     assert (found.state, found.decided_by, found.reason) == ("refused", "bob", "too early")
@@ -176,7 +176,7 @@ def test_a_grant_that_is_not_used_can_be_taken_back_and_stays_so(holds: Holds) -
 def test_a_grant_that_is_used_cannot_be_taken_back(holds: Holds) -> None:
     granted(holds)
     begin(holds)
-    assert not holds.decide("A-1", grant=False, by="bob", how="command", reason="")
+    assert not holds.take_back("A-1", by="bob", how="command", reason="")
 
 
 def test_what_is_used_cannot_be_withdrawn(holds: Holds) -> None:

@@ -226,17 +226,24 @@ class Holds:
             self._insert("approval", approval)
 
     def decide(self, approval_id: str, *, grant: bool, by: str, how: str, reason: str) -> bool:
-        """Grant, or refuse, which takes back a grant too that is not used; False where that is not
-        possible any more.
-        """
+        """Grant or refuse; False where nobody waits for that any more."""
         sql = (
             "UPDATE approval SET state = ?, decided_by = ?, how = ?, reason = ? "
-            "WHERE id = ? AND (state = 'waiting' OR (state = 'granted' AND ? = 'refused'))"
+            "WHERE id = ? AND state = 'waiting'"
         )
         state = "granted" if grant else "refused"
         with self._changing():
-            values = (state, by, how, reason, approval_id, state)
+            values = (state, by, how, reason, approval_id)
             return self._connection.execute(sql, values).rowcount == 1
+
+    def take_back(self, approval_id: str, *, by: str, how: str, reason: str) -> bool:
+        """Refuse what was granted; False where it is not granted, or used already."""
+        sql = (
+            "UPDATE approval SET state = 'refused', decided_by = ?, how = ?, reason = ? "
+            "WHERE id = ? AND state = 'granted'"
+        )
+        with self._changing():
+            return self._connection.execute(sql, (by, how, reason, approval_id)).rowcount == 1
 
     def withdraw(self, approval_id: str) -> bool:
         """Make it worth nothing, unless it has been used."""

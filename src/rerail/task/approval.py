@@ -126,7 +126,11 @@ def decide(holds: Holds, approval: Approval, *, grant: bool, how: str, reason: s
         raise UsageProblem(
             f"{approval.id} has expired", hint="run the task again: the proposal is asked for anew"
         )
-    if not holds.decide(approval.id, grant=grant, by=who, how=how, reason=reason):
+    decided = holds.decide(approval.id, grant=grant, by=who, how=how, reason=reason)
+    if not decided and not grant and how == "command":
+        # Not at the terminal: whoever says no there has not heard that it is granted.
+        decided = holds.take_back(approval.id, by=who, how=how, reason=reason)
+    if not decided:
         found = holds.approval(approval.id) or approval
         raise UsageProblem(
             f"{approval.id} is {found.state} already", hint="`rerail approve` lists what waits"
