@@ -346,6 +346,11 @@ def test_a_pass_is_of_one_contract_and_nothing_is_applied_by_another(lab: Lab) -
         assert refused.status == 2
         assert "differs in version, target.apply.command" in refused.said
         assert not refused.tape.exists()
+    checked = lab.run("--recheck", str(asked.tape))
+    assert checked.outcome["verdict"] == "PASS"
+    refused = lab.run("--apply", str(checked.tape), "--approval", approval)
+    [unusable] = events(refused.tape, planes.ApprovalUnusable)
+    assert unusable.why == "other contract"
     lab.contract = json.loads(before)
     baseline = lab.write_baseline(12, at_most=30)
     refused = lab.run("--apply", str(asked.tape), "--approval", approval)

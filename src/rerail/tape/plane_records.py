@@ -243,7 +243,15 @@ class ApprovalUnusable(Event, frozen=True, kw_only=True, tag="approval.unusable"
     approval_id: str
     proposal_ref: bytes
     target: str
-    why: Literal["expired", "used", "other proposal", "other target", "not granted", "unknown"]
+    why: Literal[
+        "expired",
+        "used",
+        "other proposal",
+        "other target",
+        "other contract",
+        "not granted",
+        "unknown",
+    ]
     detail: str = ""
 
 

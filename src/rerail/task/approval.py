@@ -17,7 +17,7 @@ from rerail.errors import UsageProblem
 from rerail.holds import Approval, Holds, WhyNot, new_id
 from rerail.tape.plane_records import ApprovalDecided, ApprovalRequested, ApprovalUnusable
 from rerail.task.account import Account
-from rerail.task.contract import Contract, seconds
+from rerail.task.contract import Contract, digest_of, seconds
 from rerail.task.policy import Policy, parse_policy
 from rerail.task.trees import Proposed, in_words
 
@@ -164,6 +164,7 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
         summary=in_words(question.proposed),
         expires=wall_ns() + int(seconds(terms.ttl) * 1e9),
         who="\n".join(terms.by),
+        contract=digest_of(question.contract),
     )
     account.note(
         ApprovalRequested,

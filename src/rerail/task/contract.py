@@ -246,6 +246,11 @@ def _in_words(said: str) -> str:
     return f"{place}: {what}" if place else what
 
 
+def digest_of(contract: Contract) -> str:
+    """The SHA-256 of what a contract says, in hexadecimal: however its file is written."""
+    return sha256(msgspec.json.encode(contract, order="deterministic")).hexdigest()
+
+
 def differences(one: _Part, other: _Part) -> list[str]:
     """The keys by which two contracts differ, `target.apply.command` for one in a part."""
     found = []

@@ -40,7 +40,7 @@ from rerail.task import target as targets
 from rerail.task.account import Account
 from rerail.task.approval import Person, Question, ask, note_decision, note_unusable, user_name
 from rerail.task.checker import Bench, check
-from rerail.task.contract import Contract
+from rerail.task.contract import Contract, digest_of
 from rerail.task.place import Place
 from rerail.task.target import Reach, Subject
 from rerail.task.trees import Proposed, make
@@ -143,6 +143,7 @@ class _Applying:
             proposal=self._proposed.ref.hex(),
             target=self._target.name,
             now=wall_ns(),
+            contract=digest_of(self._desk.contract),
         )
         if why is not None:
             return self._unusable(why)
