@@ -12,7 +12,7 @@ $(VENV)/ready: pyproject.toml tools/install-dev
 	tools/install-dev $(BIN)/python
 	touch $@
 
-demo: $(VENV)/ready        ## record a real agent, replay it offline, see a changed prompt diverge
+demo: $(VENV)/ready        ## a real agent recorded, replayed, changed, traced, rewound, kept as a test
 	@$(if $(filter local,$(MODEL)),tools/install-local-model $(BIN)/python,true)
 	@$(BIN)/rerail demo --model $(MODEL)
 

@@ -73,4 +73,6 @@ def think_again(fork: Run) -> object:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python examples/repair/host.py RUNS (a folder for the tapes)")
     main(Path(sys.argv[1]))

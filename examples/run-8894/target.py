@@ -1,16 +1,20 @@
 """The live system, as one folder: what is applied to it, what it holds, what an attempt did to it.
 
-`apply` needs the token of the payment team, `read` and `reconcile` look. LIVE names the folder.
+`apply` needs the token of the payment team, `read` and `reconcile` look. Where a file `slow` stands
+beside this one, `apply` takes the proposal over, and says so too late for its contract.
 """
 
 import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
-LIVE = Path(os.environ.get("LIVE") or Path(__file__).parent / "live")
+HERE = Path(__file__).parent
+LIVE = HERE / "live"
 REFUSED = 22
+LATE = 60
 
 
 def main() -> int:
@@ -27,6 +31,8 @@ def apply() -> int:
     shutil.copyfile(Path(os.environ["RERAIL_PROPOSAL"]) / "retry.json", LIVE / "retry.json")
     with (LIVE / "attempts.log").open("a") as log:
         log.write(f"{os.environ['RERAIL_ATTEMPT_ID']} {os.environ['RERAIL_PROPOSAL_REF']}\n")
+    if (HERE / "slow").exists():
+        time.sleep(LATE)
     print("applied")
     return 0
 

@@ -19,6 +19,8 @@ class RerailError(Exception):
         super().__init__(what)
         self.what = what
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")  # where a traceback is shown, as to users of the library
 
 
 class UserError(RerailError):

@@ -10,7 +10,7 @@ def test_without_the_openai_package_it_says_how_to_get_it(monkeypatch: pytest.Mo
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(DemoNotInstalled) as error:
         CliRunner().invoke(demo, [], catch_exceptions=False, standalone_mode=False)
-    assert error.value.hint == "pip install 'rerail[demo]'"
+    assert error.value.hint == "pip install '.[demo]', in a checkout of rerail"
 
 
 def test_a_model_that_is_not_offered_is_refused() -> None:

@@ -1,6 +1,7 @@
 """`rerail diff` on tapes whose stories are known."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,3 +70,20 @@ def test_what_cannot_be_compared(good: Path, tmp_path: Path, rerail: Callable[..
     (tmp_path / "text").write_text("no tape")
     rerail("diff", tmp_path / "text", good).assert_complaint(2, "cannot open tape")
     rerail("diff", good, good, "--ignore", "[").assert_complaint(2, "cannot read the path")
+
+
+def test_where_a_field_parts_them_the_way_past_it_is_said(
+    tmp_path: Path, rerail: Callable[..., Any]
+) -> None:
+    tapes = []
+    for name in ("good", "bad"):
+        tape = Recording.begin(tmp_path / f"{name}.tape")
+        tape.chat(1, f"a {name} question")
+        tape.reply(1, [answer("done")], headers="Content-Type: application/json\r\n")
+        tape.end()
+        tapes.append(tape.path)
+    told = rerail("diff", *tapes)
+    assert told.lines[-2] == "next:"
+    words = shlex.split(told.lines[-1])[1:]
+    assert words[-2:] == ["--ignore", "messages[0].content"]
+    assert rerail(*words).status == 0

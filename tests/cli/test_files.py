@@ -194,3 +194,9 @@ def test_a_snapshot_is_an_event_like_another(rerail: Rerail, taped: Path) -> Non
     ]
     told = rerail("show", taped, "e8", "--json").json
     assert told["tree"].startswith("sha256:")
+
+
+def test_where_nothing_changed_that_is_said(rerail: Rerail, taped: Path) -> None:
+    shown = rerail("show", taped, "--files", "2..end")
+    assert (shown.status, shown.out) == (0, "")
+    assert shown.err == "rerail: nothing changed\n"

@@ -81,3 +81,15 @@ def test_the_commands_status_stands_where_nobody_can_be_told_of_the_tape(tmp_pat
     with Path("/dev/full").open("wb") as full:
         assert subprocess.run([*words, "true"], stderr=full, check=False).returncode == 0
     assert (tmp_path / "run.tape").stat().st_size
+
+
+def test_the_folder_of_a_tape_is_made_and_none_above_it(
+    rerail: Rerail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert rerail("record", "-q", "-o", "runs/a.tape", "--", "true").status == 0
+    assert (tmp_path / "runs" / "a.tape").exists()
+    assert (tmp_path / "runs").stat().st_mode & 0o777 == 0o700
+    told = rerail("record", "-o", "no/such/a.tape", "--", "true")
+    told.assert_complaint(125, "cannot make the folder `no/such`", "-o TAPE")
+    assert not (tmp_path / "no").exists()

@@ -165,7 +165,7 @@ def test_bodies_too_large_to_hold_are_told_by_size_and_digest(make: SimpleNamesp
     (found,) = differences(one, make.request(b"y"), RULES)
     assert found.path == "body"
     assert found.recorded is not None
-    assert found.recorded.startswith("2,000,000,000 bytes, sha256 ")
+    assert found.recorded.startswith("2 000 000 000 bytes, sha256 ")
 
 
 def test_form_fields_and_parts_are_named(make: SimpleNamespace) -> None:

@@ -29,6 +29,22 @@ def test_changes_far_apart_are_two_and_neighbours_are_one() -> None:
     assert [(change.recorded, change.now) for change in together] == [("three four", "3 4")]
 
 
+def test_each_text_is_shown_with_its_own_neighbours() -> None:
+    recorded, now = "the red dog and the big cat", "the blue dog and the small cat"
+    first, second = word_changes(recorded, now)
+    assert first.old == ("the ", "red", " dog and the big cat")
+    assert (first.before, first.now, first.after) == ("the ", "blue", " dog and the small cat")
+    assert second.old == ("the red dog and the ", "big", " cat")
+    assert second.before == "the blue dog and the "
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_what_is_shown_stands_in_its_text(recorded: str, now: str) -> None:
+    for change in word_changes(recorded, now):
+        assert "".join(change.old).strip("…") in recorded
+        assert (change.before + change.now + change.after).strip("…") in now
+
+
 def test_equal_texts_have_no_changes_but_one_empty_run() -> None:
     assert all(change.recorded == change.now == "" for change in word_changes("same", "same"))
 
@@ -58,7 +74,7 @@ def test_a_long_text_is_shortened_in_its_middle_and_counted() -> None:
     text = shorten("a" * 1000 + "z" * 1000, 120)
     assert text.startswith("a" * 80 + "… (")
     assert text.endswith("z" * 30)
-    assert "1,890 characters" in text
+    assert "1 890 characters" in text
     assert shorten("short", 120) == "short"
 
 

@@ -3,6 +3,7 @@
 from html.parser import HTMLParser
 
 import pytest
+from msgspec.structs import replace
 
 from rerail.experiment.pages import html, markdown
 from rerail.experiment.receipt import Receipt
@@ -30,6 +31,16 @@ def test_the_first_line_says_which_model_and_that_it_is_simulated() -> None:
 def test_a_real_model_is_not_coloured_as_simulated() -> None:
     real = make_receipt(plan(), [run(key(1), models=["small-1"])])
     assert '<p class="model">Real model: small-1' in html(real)
+
+
+def test_seeds_that_were_used_up_before_enough_failed_are_said() -> None:
+    plan_of_more = plan(failures=20)
+    few = make_receipt(plan_of_more, three_failures())
+    said = f"{few.firsts.kept} of 20 failures found, all seeds used up"
+    assert (said in markdown(few)) is few.complete
+    whole = replace(few, complete=True)
+    assert said in markdown(whole)
+    assert "used up" not in markdown(receipt())
 
 
 @pytest.mark.parametrize("make", [markdown, html])

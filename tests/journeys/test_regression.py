@@ -11,7 +11,7 @@ import pytest
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from rerail.testing.model.conversation import Asked, Reply
-from tests.journeys.rail import Rail, Ran
+from tests.journeys.rail import Rail, Ran, Recorded
 
 pytestmark = pytest.mark.journey
 
@@ -40,12 +40,17 @@ def project(
     """A project whose agent has paid too much, and the tape of that."""
     model = start_model(policy, tls=authority.leaf("api.openai.com"))
     rail.resolve("api.openai.com", model.origin)
-    folder = rail.folder
-    (folder / "agent.py").write_text(AGENT.replace("WHAT_TO_DO", "pass"))
-    recorded = rail.record(sys.executable, "agent.py")
+    record(rail, AGENT.replace("WHAT_TO_DO", "pass"))
+    return rail.folder
+
+
+def record(rail: Rail, agent: str, tape: str = "run.tape") -> Recorded:
+    (rail.folder / "agent.py").write_text(agent)
+    (rail.folder / tape).parent.mkdir(exist_ok=True)
+    recorded = rail.record(sys.executable, "agent.py", tape=tape)
     assert recorded.status == 0, recorded.said
     rail.stop_origins()
-    return folder
+    return recorded
 
 
 def make(rail: Rail, *options: str) -> None:
@@ -66,6 +71,22 @@ def test_the_code_that_failed_fails_and_the_repair_passes(rail: Rail, project: P
     after = run_tests(rail)
     assert after.status == 0, after.text
     assert rail.reached == 0
+
+
+def test_a_run_with_children_is_followed_beside_the_new_folder_of_its_test(
+    rail: Rail, start_model: Callable[..., SimulatedModel], authority: CertificateAuthority
+) -> None:
+    model = start_model(policy, tls=authority.leaf("api.openai.com"))
+    rail.resolve("api.openai.com", model.origin)
+    time = 'import subprocess; ask(str(subprocess.check_output(["date", "+%N"])))'
+    recorded = record(rail, AGENT.replace("WHAT_TO_DO", time), "runs/timed.tape")
+    made = rail.run(*rail.rerail("test", "runs/timed.tape"))
+    assert made.status == 0, made.said
+    assert (rail.folder / "tests").is_dir()
+    tested = run_tests(rail)
+    assert tested.status == 0, tested.text
+    replayed = rail.replay(recorded.tape)
+    assert replayed.green, replayed.said
 
 
 def test_a_change_before_the_failure_shows_nothing(rail: Rail, project: Path) -> None:

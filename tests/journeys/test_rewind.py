@@ -134,6 +134,21 @@ def test_a_budget_of_turns_ends_the_run(rail: Rail, sdk: str) -> None:
 
 
 @pytest.mark.usefixtures("model")
+def test_what_is_made_out_of_a_tape_never_takes_its_place(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk), tape="run-1.tape")
+    before = recorded.tape.read_bytes()
+    for words in (
+        ["rewind", *rail.names, "run-1.tape", "--to", "s3", "-o", "run-1.tape"],
+        ["rewind", *rail.names, "run-1.tape", "--to", "s3", "-n", "2", "-o", "run.tape"],
+        ["replay", "run-1.tape", "-o", "./run-1.tape"],
+    ):
+        ran = rail.run(*rail.rerail(*words, "--force"))
+        assert ran.status == 2
+        assert "is the tape that it comes from" in ran.said
+        assert recorded.tape.read_bytes() == before
+
+
+@pytest.mark.usefixtures("model")
 def test_without_a_hint_the_model_is_just_asked_again(rail: Rail, sdk: str) -> None:
     recorded = rail.record(*rail.python("mender.py", sdk))
     ran, report = rewind(rail, str(recorded.tape), "--to", "last")
@@ -359,11 +374,15 @@ def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
         (["--to", "1", "--restore-workspace", "--workspace", "in-place"], "makes none"),
         (["--to", "1", "-n", "2", "--workspace", "in-place"], "-n needs a copy"),
         (["--to", "1", "-n", "2", "--answer", '{"wash": ""}'], "at s1, the request has no result"),
+        (["--to", "1", "-n", "101"], "1<=x<=100"),
+        (["--to", "1", "--hint", "@/dev/zero"], "the hint is longer than 1,048,576 bytes"),
+        (["--to", "1", "--edit-request", "whole.json"], "something else than an object"),
         (["--to", "1", "--allow", "everything"], "`everything` names no requests"),
     ],
 )
 def test_what_cannot_be_rewound_says_so(rail: Rail, sdk: str, words: list[str], what: str) -> None:
     recorded = rail.record(*rail.python("mender.py", sdk))
+    (rail.folder / "whole.json").write_text('[{"op": "replace", "path": "", "value": 5}]')
     ran = rail.run(*rail.rerail("rewind", str(recorded.tape), *words))
     assert ran.status == 2
     assert what in ran.said

@@ -95,6 +95,27 @@ def test_they_come_again_on_another_day(
 
 
 @pytest.mark.usefixtures("openai_model")
+@pytest.mark.parametrize(
+    ("runner", "stdin"),
+    [
+        (["-m", "pdb"], b"import time, uuid\np time.time(), uuid.uuid4()\nc\nq\n"),
+        (["-m", "pdb", "-c", "c"], b"q\n"),
+        (["-m", "cProfile", "-o", "profile.out"], b""),
+        (["-m", "trace", "--count", "--coverdir", "counts"], b""),
+    ],
+    ids=["pdb", "pdb that goes on", "cProfile", "trace"],
+)
+def test_they_come_again_under_a_debugger(
+    rail: Rail, agent: Path, runner: list[str], stdin: bytes
+) -> None:
+    run = recorded(rail, agent, "alone")
+    command = [sys.executable, *runner, str(agent), "alone"]
+    replayed = rail.replay(run.tape, *command, stdin=stdin)
+    assert replayed.green, replayed.said + replayed.text
+    assert replayed.report["counts"]["exact"] == CALLS
+
+
+@pytest.mark.usefixtures("openai_model")
 def test_without_the_clock_the_first_prompt_differs(rail: Rail, agent: Path) -> None:
     """What the tests above show is the probe's doing."""
     run = recorded(rail, agent, "alone", options=["--no-clock"])

@@ -126,7 +126,7 @@ def test_the_order_of_a_history_stays_what_its_api_wants(
 
 def test_what_is_not_there_is_answered_with_what_is() -> None:
     asked = document("openai.chat_completions", CALLED["openai.chat_completions"])
-    with pytest.raises(NoSuchResult, match="no result of `wash`; there is results of look, count"):
+    with pytest.raises(NoSuchResult, match="no result of `wash`; there are results of look, count"):
         find_result("openai.chat_completions", asked, "wash")
     with pytest.raises(NoSuchResult, match="there is no result of a tool"):
         find_result("openai.chat_completions", {"messages": ["odd", {"role": "user"}]}, "look")

@@ -105,7 +105,7 @@ def test_many_misses_many_differences_and_many_unused_are_cut(tape_maker: Maker,
     assert "7 later requests not on the tape either:" in shown
     assert "  and 2 more\n" in shown
     assert "never came: 7 more" in shown
-    assert "(1 → 5,000 characters)" in shown
+    assert "(1 → 5 000 characters)" in shown
     assert len(shown.splitlines()) < 60
 
 

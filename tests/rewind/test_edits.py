@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rerail.errors import UsageProblem
-from rerail.rewind.edits import Answering, Edits, NotEditable, Patching
+from rerail.rewind.edits import AT_MOST, Answering, Edits, NotEditable, Patching
 from rerail.tape.records import Edit
 
 CHAT = "openai.chat_completions"
@@ -41,7 +41,7 @@ def test_an_answer_that_was_cut_off_is_no_harm_later() -> None:
 
 
 def test_a_tool_that_has_not_answered_cannot_answer_otherwise() -> None:
-    with pytest.raises(NotEditable, match="no result of `wash`; there is results of look"):
+    with pytest.raises(NotEditable, match="no result of `wash`; there are results of look"):
         changed(edits((1, "answer", '{"wash": ""}')), USER, CALL, TOLD)
 
 
@@ -136,3 +136,26 @@ def test_what_is_no_patch(text: str) -> None:
     with pytest.raises(UsageProblem, match="no JSON patch") as raised:
         Patching.parse(text)
     assert raised.value.hint is not None
+
+
+@pytest.mark.parametrize("value", ["1e999", "NaN", '"\\ud800"', '{"a": [-1e999]}'])
+@pytest.mark.parametrize("kind", ["answer", "patch"])
+def test_what_json_cannot_carry_is_refused_before_it_is_sent(kind: str, value: str) -> None:
+    patch = f'[{{"op": "replace", "path": "/temperature", "value": {value}}}]'
+    with pytest.raises(UsageProblem, match="JSON cannot carry"):
+        edits((1, kind, patch if kind == "patch" else f'{{"look": {value}}}'))
+
+
+@pytest.mark.parametrize("value", ["5", "[]", "null"])
+def test_a_patch_that_leaves_no_request_is_refused(value: str) -> None:
+    asked = edits((1, "patch", f'[{{"op": "replace", "path": "", "value": {value}}}]'))
+    with pytest.raises(NotEditable, match="something else than an object"):
+        changed(asked, USER)
+
+
+def test_an_edit_has_a_bound_and_is_unicode() -> None:
+    edits((1, "hint", "x" * AT_MOST))
+    with pytest.raises(UsageProblem, match="the hint is longer than"):
+        edits((1, "hint", "x" * AT_MOST + "x"))
+    with pytest.raises(UsageProblem, match="no Unicode"):
+        edits((1, "hint", "\udcff"))

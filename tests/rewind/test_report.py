@@ -53,7 +53,7 @@ def told(**fields: Any) -> list[str]:
 def test_where_it_went_back_to_what_it_cost_and_where_it_is_kept() -> None:
     assert told()[:3] == [
         "went back to s4 of runs/a.tape and on from there; the command ended well",
-        "live: 1 model call, 1,200 tokens in, 5 out",
+        "live: 1 model call, 1 200 tokens in, 5 out",
         "kept runs/a.s4.tape, a fork at s4",
     ]
     assert "the command ended with status 3" in told(status=3)[0]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rerail.errors import NotOnTape, TapeAltered, TapeBusy, TapeEnded
+from rerail.errors import NotOnTape, TapeAltered, TapeBusy, TapeEnded, TapeExists
 from rerail.script import Call, Run, Script, repeatable
 from rerail.script.recorded import read_script
 from rerail.tape.reader import Tape
@@ -45,6 +45,17 @@ def test_a_fork_goes_on_from_the_pause_with_another_answer(tmp_path: Path) -> No
         assert (parent.tape_id, parent.step, parent.relation) == (origin.tape_id, 2, "fork")
         assert tape.run.task_id == origin.run_id
         assert tape.run.run_id != origin.run_id
+
+
+def test_a_fork_does_not_take_the_place_of_its_parent(tmp_path: Path) -> None:
+    origin = finished(tmp_path / "run.tape")
+    before = origin.tape.read_bytes()
+    link = tmp_path / "link.tape"
+    link.symlink_to(origin.tape)
+    for output in (origin.tape, link):
+        with pytest.raises(TapeExists, match="the tape that it comes from"):
+            Script.fork(origin.tape, 1, output=output, overwrite=True)
+    assert origin.tape.read_bytes() == before
 
 
 def test_a_fork_of_a_fork(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from rerail.script import Limits, Script
 from rerail.script import engine as engine_module
-from rerail.script.engine import EngineBusy, EngineMissing, Session
+from rerail.script.engine import EngineBusy, EngineMissing, Session, type_errors
 from rerail.script.verifying import same_state
 
 
@@ -32,7 +32,7 @@ def test_without_the_engine_nothing_is_begun(tmp_path: Path, without: Any) -> No
     without("pydantic_monty")
     with pytest.raises(EngineMissing) as missing:
         Script.start("1", tape=tmp_path / "run.tape")
-    assert "rerail[script]" in missing.value.hint
+    assert ".[script]" in missing.value.hint
     assert not (tmp_path / "run.tape").exists()
 
 
@@ -73,3 +73,11 @@ def test_without_what_compares_states(without: Any) -> None:
     without("cbor2")
     with pytest.raises(EngineMissing, match="cbor2"):
         same_state(b"MONTY", b"MONTY")
+
+
+def test_without_the_engine_a_check_says_the_mend(without: Any) -> None:
+    without("pydantic_monty")
+    with pytest.raises(EngineMissing) as missing:
+        type_errors("1", "agent.py", "")
+    # A traceback shows it too.
+    assert missing.value.__notes__ == [f"hint: {missing.value.hint}"]

@@ -3,7 +3,7 @@
 import os
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -373,3 +373,31 @@ def test_a_limit_has_a_limit(name: str) -> None:
             Limits(**{name: value})
     assert Limits.recorded({name: 1 << 62}).as_recorded()[name] == LARGEST[name]
     assert Limits.recorded({name: -5}).as_recorded()[name] == 1
+
+
+@pytest.mark.parametrize("how", ["state", "answers"])
+def test_a_state_that_is_too_large_to_be_saved_is_the_scripts_failure(
+    tmp_path: Path, how: Literal["state", "answers"]
+) -> None:
+    code = 'a = tool("ask", {})\nb = tool("next", {"q": a})'
+    run = Script.start(code, tape=tmp_path / "run.tape")
+    assert run.pending is not None
+    run.answer(run.pending.token, "x" * 40_000_000)
+    assert run.state == "failed"
+    assert "line 2 cannot be saved: MemoryError" in run.error
+    run.close()
+    with Tape.open(run.tape) as tape:
+        assert verify(tape).intact
+    again = Script.fork(run.tape, 1, output=tmp_path / "fork.tape", how=how)
+    assert again.pending is not None
+    assert again.answer(again.pending.token, "less").pending is not None
+    again.close()
+
+
+def test_a_number_that_python_does_not_write_is_no_answer(tmp_path: Path) -> None:
+    run = Script.start('tool("ask", {})', tape=tmp_path / "run.tape")
+    assert run.pending is not None
+    with pytest.raises(NotJson, match="too many digits"):
+        run.answer(run.pending.token, 10**5000)
+    assert run.answer(run.pending.token, 10**4000).state == "ended"
+    run.close()

@@ -371,3 +371,17 @@ def test_a_tape_with_any_bit_flipped_is_saved_or_refused(
             except RerailError as error:
                 assert error.hint
         source.write_bytes(good)
+
+
+def test_where_a_repair_can_save_nothing_it_does_not_recommend_itself(
+    finished: Run, tmp_path: Path
+) -> None:
+    data = bytearray(finished.path.read_bytes())
+    at = data.rindex(b"CREATE TABLE")
+    data[at + 3 : at + 9] = b"XXXXXX"
+    broken = tmp_path / "broken.tape"
+    broken.write_bytes(data)
+    with pytest.raises(TapeUnreadable) as caught:
+        repair(broken, tmp_path / "new.tape")
+    assert caught.value.hint == "nothing can be saved from it; take another copy"
+    assert not (tmp_path / "new.tape").exists()

@@ -17,6 +17,7 @@ from rerail.proxy.said import Started
 from rerail.tape.plane_records import BudgetChanged
 from rerail.tape.reader import Tape
 from rerail.tape.records import ClockJumped, Edit, Parent
+from rerail.tape.storage import keep_source
 from rerail.workspace.seen import Seen
 
 
@@ -39,6 +40,7 @@ class ReplayRecording:
         turns: int = 0,
         went_on: Sequence[tuple[str, str, str]] = (),
     ) -> None:
+        keep_source(source.path, output)
         authority = Authority.open_or_create(default_folder(environment))
         self._keeping = Keeping(
             output, environment, witness_key=authority.witness_key, overwrite=overwrite

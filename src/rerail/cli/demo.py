@@ -29,14 +29,14 @@ class DemoNotInstalled(UserError):
     help="Where the agent and the tapes go.",
 )
 def demo(model: Literal["simulated", "local"], folder: Path) -> int:
-    """Record a small real agent, replay it offline, and see a changed prompt diverge.
+    """Record a small real agent, replay it, see a change diverge; trace, rewind, keep a test.
 
     Everything is run on this machine, and each command is shown, so that you can type it yourself.
     """
     if importlib.util.find_spec("openai") is None:
         raise DemoNotInstalled(
             "the demo's agent uses the `openai` package, which is not installed",
-            hint="pip install 'rerail[demo]'",
+            hint="pip install '.[demo]', in a checkout of rerail",
         )
     from rerail.testing.demo.tour import Tour
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -51,6 +52,7 @@ def diff(good: Path, bad: Path, ignored: tuple[str, ...], as_json: bool) -> int:
             say(json_text(_values(good, bad, found)))
         else:
             _print(found)
+            _say_next(good, bad, found)
         damaged = tell_damage(one, damage) | tell_damage(other, worse)
     return damaged or int(found.first is not None)
 
@@ -114,6 +116,20 @@ def _print(compared: "Comparison") -> None:
             say(f"  and {len(later) - _LATER} more")
 
 
+def _say_next(good: Path, bad: Path, found: "Comparison") -> None:
+    """Where they part at a field of a request, the way past it."""
+    from rerail.compare.divergence import can_be_ignored
+
+    first = found.first
+    if first is None or first.kind != "asked" or not first.differences:
+        return
+    path = first.differences[0].path
+    if can_be_ignored(path):
+        say()
+        say("next:")
+        say(one_line(f"  rerail diff {quote(str(good))} {quote(str(bad))} --ignore {quote(path)}"))
+
+
 def _before(exchange: int, first: "Parting") -> bool:
     return not first.bad.startswith("r") or exchange < int(first.bad[1:])
 
@@ -129,7 +145,8 @@ def _print_difference(difference: "Difference") -> None:
     say(f"  {one_line(difference.path)}")
     if difference.words:
         for word in difference.words[:_WORDS]:
-            say(one_line(f"    good  {word.before}[-{word.recorded}-]{word.after}"))
+            before, recorded, after = word.old
+            say(one_line(f"    good  {before}[-{recorded}-]{after}"))
             say(one_line(f"    bad   {word.before}{{+{word.now}+}}{word.after}"))
         return
     if difference.recorded is not None:

@@ -29,7 +29,14 @@ NO_KEY: Final = "none"
 _SHOWN: Final = 20
 
 
-@click.group()
+class InOrder(click.Group):
+    """Lists its commands as they are used, not by the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=InOrder)
 def experiment() -> None:
     """Go back into failed runs of a durable agent, start over beside it, and count.
 
@@ -37,7 +44,7 @@ def experiment() -> None:
     """
 
 
-@experiment.command()
+@experiment.command(short_help="Carry out an experiment, or go on with it.")
 @click.argument("file", type=click.Path(path_type=Path), metavar="EXP.YAML")
 @click.option(
     "-o",
@@ -87,7 +94,7 @@ def run(file: Path, folder: Path | None, parallel: int | None, as_json: bool, qu
     return 0 if receipt.complete else 1
 
 
-@experiment.command()
+@experiment.command(short_help="Print its receipt, or compute it again.")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @click.option(
     "--recompute",
@@ -195,6 +202,8 @@ def _stopping(stop: threading.Event) -> Iterator[None]:
 
 
 def _tell(receipt: "Receipt", folder: Path) -> None:
+    from rerail.experiment.telling import used_up
+
     lines = [receipt.model]
     for arm in receipt.arms:
         low, high = arm.all.wilson.low, arm.all.wilson.high
@@ -202,6 +211,8 @@ def _tell(receipt: "Receipt", folder: Path) -> None:
             f"{arm.arm}: {arm.all.fixed} of {arm.all.runs} fixed "
             f"({100 * low:.0f} to {100 * high:.0f} %)"
         )
+    if used_up(receipt):
+        lines.append(used_up(receipt))
     lines.append(f"{len(receipt.runs)} runs, receipt in {folder}/receipt.md, .html and .json")
     click.echo(block("\n".join(f"rerail: {line}" for line in lines)), err=True)
 

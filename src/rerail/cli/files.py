@@ -149,7 +149,10 @@ class _Page:
         if asked.as_json:
             say(json_text(_change_values(before, after, found)))
             return
-        for line in difference(self._kept, found):
+        lines = list(difference(self._kept, found))
+        if not lines:
+            say_aside("rerail: nothing changed")
+        for line in lines:
             say(block(line))
 
     # Parts.

@@ -1,5 +1,6 @@
 """`rerail rewind -n`: the same rewind several times, side by side, and a table of the forks."""
 
+import errno
 import os
 import sys
 from itertools import count
@@ -16,6 +17,7 @@ from rerail.rewind.choice import Chosen
 from rerail.rewind.plan import planned
 from rerail.rewind.report import RewindReport
 from rerail.rewind.side_by_side import Fork, Outcome, fork_side_by_side
+from rerail.tape.failure import cannot_write
 from rerail.tape.reader import Tape
 from rerail.tape.records import Edit
 from rerail.workspace.kept import Kept
@@ -53,7 +55,11 @@ def make_forks(
 
 
 def tapes_for(stem: Path, number: int, *, overwrite: bool) -> list[Path]:
-    """`run.s4-1.tape`, `run.s4-2.tape` …: the first that are free."""
+    """`run.s4-1.tape`, `run.s4-2.tape` …: the first that are free. Raises TapeWriteFailed."""
+    folder = stem.parent
+    if not folder.is_dir():
+        code = errno.ENOTDIR if folder.exists() else errno.ENOENT
+        raise cannot_write(stem, OSError(code, os.strerror(code)))
     names = (stem.with_name(f"{stem.name.removesuffix('.tape')}-{n}.tape") for n in count(1))
     free = (name for name in names if overwrite or not (name.exists() or Fork(name).log.exists()))
     return [next(free) for _ in range(number)]

@@ -138,7 +138,8 @@ def _ending(outline: Outline) -> Iterator[tuple[str, str]]:
 def _drawn_text(drawn: int) -> str:
     """What the system's generator gave stands on the tape as it was: that must be known."""
     kept = f"{quantity(drawn, 'random value')} for keys and tokens"
-    return f"{kept} are kept readable: who has the tape can make what was made of them again"
+    verb = "is" if drawn == 1 else "are"
+    return f"{kept} {verb} kept readable: who has the tape can make what was made of them again"
 
 
 def _troubles(outline: Outline) -> Iterator[tuple[str, str]]:

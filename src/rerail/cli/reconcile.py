@@ -45,7 +45,11 @@ def reconcile(
     reason: str,
     tape: Path | None,
 ) -> int:
-    """Find out what ATTEMPT did, and free its task; without one, list those that are open."""
+    """Find out what ATTEMPT did, and free its task; without one, list those that are open.
+
+    The exit status is 0 where all that the action did is known, 1 where it is not and the task
+    stays held (without ATTEMPT: where any are open), 2 where nobody could be asked.
+    """
     from rerail.holds import Holds
 
     with Holds.open(dict(os.environ)) as holds:

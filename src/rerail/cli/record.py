@@ -219,6 +219,7 @@ def record(
         went_on=met,
     )
     warn_of_secrets(settings.kept)
+    make_folder_of(tape)
     ending, kept = record_run(settings)
     if kept.failed is not None:
         complain(kept.failed.what, kept.failed.hint)
@@ -257,13 +258,18 @@ def _folder(
 
 def unnamed_tape() -> Path:
     """Where a tape goes that was given no name."""
-    folder = Path("runs")
+    when = datetime.fromtimestamp(wall_ns() / 1e9, UTC)
+    tape = Path("runs") / f"{when:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}.tape"
+    make_folder_of(tape)
+    return tape
+
+
+def make_folder_of(tape: Path) -> None:
+    """The folder that a tape goes to is made; one above it that is not there is a slip."""
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        tape.parent.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise UsageProblem(
-            f"cannot make the folder `runs` here: {error.strerror}",
-            hint="say where the tape goes with `-o TAPE`",
+            f"cannot make the folder `{tape.parent}`: {error.strerror}",
+            hint="say with `-o TAPE` where else the tape goes",
         ) from error
-    when = datetime.fromtimestamp(wall_ns() / 1e9, UTC)
-    return folder / f"{when:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}.tape"

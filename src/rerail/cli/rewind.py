@@ -3,7 +3,7 @@
 import os
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,6 +22,8 @@ from rerail.cli.options import (
     variables_option,
 )
 from rerail.errors import UsageProblem
+
+MOST_FORKS: Final = 100
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,9 +66,9 @@ if TYPE_CHECKING:
     "-n",
     "--forks",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MOST_FORKS),
     default=1,
-    help="Make so many forks, side by side.",
+    help=f"Make so many forks, side by side; at most {MOST_FORKS}.",
 )
 @click.option(
     "--allow",
@@ -137,6 +139,7 @@ def rewind(
     from rerail.rewind.session import rewind as rewind_tape
     from rerail.sandbox.choose import choose_sandbox
     from rerail.tape.reader import Tape
+    from rerail.tape.storage import keep_source
 
     needs_copy = "--restore-workspace" if restore else "-n" if forks > 1 else ""
     if needs_copy and files == "in-place":
@@ -162,6 +165,8 @@ def rewind(
         "answer": _text(answer, "answer"),
         "patch": _patch(patch),
     }
+    if output is not None:
+        keep_source(tape, output)
     with Tape.open(tape) as opened:
         run = opened.run
         met = went_on(environment, run_id=run.run_id, task_id=run.task_id, despite=despite)
@@ -173,6 +178,8 @@ def rewind(
 
             stem = output or _named(tape, chosen.step)
             tapes = tapes_for(stem, forks, overwrite=force)
+            for one in tapes:
+                keep_source(tape, one)
             return make_forks(context, opened, chosen, edits, tapes)
         settings = RewindSettings(
             step=chosen.step,
@@ -198,8 +205,14 @@ def _text(text: str | None, what: str) -> str:
     """What was given, or what stands in the file behind `@`."""
     if text is None or not text.startswith("@"):
         return text or ""
+    from rerail.rewind.edits import AT_MOST, too_long
+
     try:
-        return Path(text[1:]).read_text("utf-8")
+        with Path(text[1:]).open("rb") as file:
+            read = file.read(AT_MOST + 1)
+        if len(read) > AT_MOST:
+            raise too_long(what)
+        return read.decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageProblem(

@@ -16,7 +16,7 @@ import click
 
 from rerail.cli.complaint import complain, say_aside
 from rerail.cli.options import log_event, reach, resolve_map
-from rerail.cli.record import unnamed_tape
+from rerail.cli.record import make_folder_of, unnamed_tape
 from rerail.cli.texts import one_line
 from rerail.errors import UsageProblem
 
@@ -122,13 +122,19 @@ def run(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Run the agent of a contract, check what it proposes, ask, apply it once, read the target."""
+    """Run the agent of a contract, check what it proposes, ask, apply it once, read the target.
+
+    The exit status is 0 where it was applied, or passed without a target; 1 on STOP, where the
+    approval is refused or open, or the target said no; 2 where nothing was started; 3 where the
+    outcome of the action is not known.
+    """
     from rerail.task.runner import RunSettings, run_task
 
     signal.signal(signal.SIGTERM, _terminated)
     environment = dict(os.environ)
     person = None if no_wait else Terminal()
     output = tape or unnamed_tape()
+    make_folder_of(output)
     if recheck is not None or applied is not None:
         done = _follow(contract, output, recheck, applied, approval, person, force)
     elif contract is None:

@@ -15,7 +15,7 @@ from rerail.compare.paths import at_index, at_key
 from rerail.compare.redacted import blank_value
 from rerail.compare.values import Value, show
 from rerail.compare.volatile import Rules, blank
-from rerail.compare.words import WordChange, common_prefix, shorten, word_changes
+from rerail.compare.words import WordChange, common_prefix, grouped, shorten, word_changes
 
 Kind = Literal["changed", "added", "removed"]
 
@@ -137,7 +137,7 @@ def _reading(request: Request) -> Reading | None:
 
 
 def _summary(request: Request) -> str:
-    return f"{request.body_size:,} bytes, sha256 {request.body_digest.hex()[:12]}…"
+    return f"{grouped(request.body_size)} bytes, sha256 {request.body_digest.hex()[:12]}…"
 
 
 def compare_values(recorded: Value, now: Value, excuse: Excuse = no_excuse) -> list[Difference]:
@@ -226,8 +226,8 @@ def _of_binary(old: bytes, new: bytes) -> Difference:
     return Difference(
         path=f"body byte {at}",
         kind="changed",
-        recorded=f"{len(old):,} bytes, here {old[at : at + 16].hex(' ') or 'ended'}",
-        now=f"{len(new):,} bytes, here {new[at : at + 16].hex(' ') or 'ended'}",
+        recorded=f"{grouped(len(old))} bytes, here {old[at : at + 16].hex(' ') or 'ended'}",
+        now=f"{grouped(len(new))} bytes, here {new[at : at + 16].hex(' ') or 'ended'}",
         recorded_size=len(old),
         now_size=len(new),
     )

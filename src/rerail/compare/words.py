@@ -18,12 +18,27 @@ _COMPARED: Final = 600
 
 
 class WordChange(Struct, frozen=True, omit_defaults=True):
-    """One run of words that differs: `recorded` became `now`, between `before` and `after`."""
+    """One run of words that differs: `recorded` became `now`, between `before` and `after`.
+
+    Those are the words around it now; where other ones stood there, they are in `recorded_…`.
+    """
 
     before: str
     recorded: str
     now: str
     after: str
+    recorded_before: str | None = None
+    recorded_after: str | None = None
+
+    @property
+    def old(self) -> tuple[str, str, str]:
+        """The recorded text: before, the run itself, after."""
+        before, after = self.recorded_before, self.recorded_after
+        return (
+            self.before if before is None else before,
+            self.recorded,
+            self.after if after is None else after,
+        )
 
 
 def word_changes(recorded: str, now: str) -> tuple[WordChange, ...]:
@@ -33,29 +48,46 @@ def word_changes(recorded: str, now: str) -> tuple[WordChange, ...]:
     end = _common(old[start:][::-1], new[start:][::-1])
     runs = _runs(old[start : len(old) - end], new[start : len(new) - end])
     return tuple(
-        _change(
-            "".join(new[max(0, start + n1 - CONTEXT) : start + n1]),
-            "".join(old[start + o1 : start + o2]),
-            "".join(new[start + n1 : start + n2]),
-            "".join(new[start + n2 : start + n2 + CONTEXT]),
-        )
+        _change(_around(old, start + o1, start + o2), _around(new, start + n1, start + n2))
         for o1, o2, n1, n2 in runs[:CHANGES]
     )
 
 
-def _change(before: str, recorded: str, now: str, after: str) -> WordChange:
+_Around = tuple[str, str, str]
+
+
+def _around(words: list[str], start: int, end: int) -> _Around:
+    """What stands before a run of words, the run, and what stands after it."""
+    before, after = words[max(0, start - CONTEXT) : start], words[end : end + CONTEXT]
+    return "".join(before), "".join(words[start:end]), "".join(after)
+
+
+def _change(old: _Around, new: _Around) -> WordChange:
     """A long run is narrowed to the characters that differ: some scripts put no blanks."""
+    recorded, now = old[1], new[1]
+    start = end = 0
     if max(len(recorded), len(now)) > CUT:
         start = common_prefix(recorded, now)
         end = common_prefix(recorded[start:][::-1], now[start:][::-1])
-        before += recorded[:start]
-        after = recorded[len(recorded) - end :] + after
-        recorded, now = recorded[start : len(recorded) - end], now[start : len(now) - end]
+    old, new = _narrowed(old, start, end), _narrowed(new, start, end)
     return WordChange(
-        before=before if len(before) <= CONTEXT else "…" + before[-CONTEXT:],
-        recorded=shorten(recorded, CUT),
-        now=shorten(now, CUT),
-        after=after if len(after) <= CONTEXT else after[:CONTEXT] + "…",
+        before=new[0],
+        recorded=shorten(old[1], CUT),
+        now=shorten(new[1], CUT),
+        after=new[2],
+        recorded_before=old[0] if old[0] != new[0] else None,
+        recorded_after=old[2] if old[2] != new[2] else None,
+    )
+
+
+def _narrowed(text: _Around, start: int, end: int) -> _Around:
+    """So many characters of the run's two ends belong to what is around it, which is cut short."""
+    before, run, after = text
+    before, after = before + run[:start], run[len(run) - end :] + after
+    return (
+        before if len(before) <= CONTEXT else "…" + before[-CONTEXT:],
+        run[start : len(run) - end],
+        after if len(after) <= CONTEXT else after[:CONTEXT] + "…",
     )
 
 
@@ -96,9 +128,14 @@ def common_prefix(old: AnyStr, new: AnyStr) -> int:
     return low
 
 
+def grouped(number: int) -> str:
+    """`1 234 567`: digits as the command line groups them too."""
+    return f"{number:,}".replace(",", " ")
+
+
 def shorten(text: str, limit: int) -> str:
     """The text, its middle left out and counted where it is longer than `limit` characters."""
     if len(text) <= limit:
         return text
     head, tail = limit * 2 // 3, limit // 4
-    return f"{text[:head]}… ({len(text) - head - tail:,} characters) …{text[-tail:]}"
+    return f"{text[:head]}… ({grouped(len(text) - head - tail)} characters) …{text[-tail:]}"

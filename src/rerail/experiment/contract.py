@@ -127,7 +127,7 @@ def _yaml(path: Path, text: str) -> Any:
     except ModuleNotFoundError as error:
         raise UsageProblem(
             "reading YAML needs PyYAML",
-            hint="pip install 'rerail[experiment]', or write the experiment as JSON",
+            hint="pip install '.[experiment]' in a checkout, or write the experiment as JSON",
         ) from error
     return read_yaml(text.encode(), str(path), typed=True)
 

@@ -99,11 +99,21 @@ def _summary(receipt: Receipt) -> Iterator[Part]:
             f"Not complete: {receipt.firsts.kept} failures so far, {missing} runs of arms missing. "
             "The same command goes on with it."
         )
+    if used_up(receipt):
+        yield Paragraph(f"{used_up(receipt)}.")
     said = [f"{arm.arm} fixed {arm.all.fixed} of {arm.all.runs}" for arm in receipt.arms]
     yield Paragraph("; ".join(said) + ".")
     yield Paragraph(
         f"Plan {receipt.plan_digest}. {_day(receipt.began_ns)} to {_day(receipt.ended_ns)} UTC."
     )
+
+
+def used_up(receipt: Receipt) -> str:
+    """Where every seed was run and fewer failed than were asked for: how many."""
+    kept, wanted = receipt.firsts.kept, receipt.plan.contract.failures
+    if not receipt.complete or kept >= wanted:
+        return ""
+    return f"{kept} of {wanted} failures found, all seeds used up"
 
 
 def _first_runs(receipt: Receipt) -> Iterator[Part]:
@@ -122,7 +132,7 @@ def _first_runs(receipt: Receipt) -> Iterator[Part]:
     unanswered = sum(run.tokens.unanswered for run in receipt.runs)
     if unanswered:
         yield Paragraph(
-            f"{unanswered} requests have no answer on their tapes (refused, cut off, or asked when "
+            f"{_requests(unanswered)} no answer on their tapes (refused, cut off, or asked when "
             "the experiment was killed): what they cost is not known."
         )
     if receipt.aside:
@@ -272,6 +282,10 @@ def _number(value: float | None) -> str:
     if value is None:
         return "–"
     return _count(round(value)) if value >= 100 else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _requests(count: int) -> str:
+    return "1 request has" if count == 1 else f"{_count(count)} requests have"
 
 
 def _count(number: int) -> str:

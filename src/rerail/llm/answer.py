@@ -48,8 +48,8 @@ def find_result(api: str, document: Document, named: str) -> Spot:
         if named in (result.spot.call_id, result.tool):
             return result.spot
     tools = ", ".join(dict.fromkeys(result.tool or result.spot.call_id for result in found))
-    there = f"results of {tools}" if tools else "no result of a tool"
-    raise NoSuchResult(f"no result of `{named}`; there is {there}")
+    there = f"there are results of {tools}" if tools else "there is no result of a tool"
+    raise NoSuchResult(f"no result of `{named}`; {there}")
 
 
 def put_result(api: str, document: Document, spot: Spot, answer: Any) -> bool:

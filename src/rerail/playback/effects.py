@@ -114,7 +114,7 @@ class Effects:
     def _differing(self, copy: Copy, before: Tree, after: Tree) -> bytes | None:
         """A path that is neither as before nor as after, nor was other when the replay began."""
         now = present_tree(copy.place, copy.start, Remembered(before, after, copy.start))
-        aside = {os.fsencode(name) for name in copy.laid_on_top}
+        aside = copy.aside
         then = {entry.path: entry for entry in held(after)}
         for path, entry in _differences(held(before), held(now)):
             if path in aside or same_thing(then.get(path), entry):

@@ -3,7 +3,6 @@
 A rewind does it once, where it goes live and was asked to; a replay of its fork does it again.
 """
 
-import os
 from collections.abc import Sequence
 
 from rerail.playback.scratch import Copy
@@ -21,7 +20,7 @@ def put_back(copy: Copy, tree: Tree, kept: Kept) -> list[str]:
     Raises OSError, NotOnTape, TapeAltered.
     """
     left_out = {entry.path for entry in (*copy.start, *tree) if entry.kind == "left out"}
-    aside = {os.fsencode(name) for name in copy.laid_on_top} | left_out
+    aside = copy.aside | left_out
     now = held(present_tree(copy.place, tree, Remembered(tree, copy.start, copy.end)))
     found = changes(_without(tree, aside), _without(now, aside), same=same_thing)
     wanted: dict[bytes, Entry] = {entry.path: entry for entry in now}

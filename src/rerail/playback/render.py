@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rerail.compare.divergence import Difference, can_be_ignored
-from rerail.compare.words import WordChange
+from rerail.compare.words import WordChange, grouped
 from rerail.playback.report import (
     ChildUse,
     Divergence,
@@ -103,14 +103,16 @@ def _sizes(difference: Difference) -> str:
     if max(old, new) < 200:
         return ""
     if difference.kind != "changed":
-        return f" ({max(old, new):,} characters)"
-    return f" ({old:,} characters)" if old == new else f" ({old:,} → {new:,} characters)"
+        return f" ({grouped(max(old, new))} characters)"
+    if old == new:
+        return f" ({grouped(old)} characters)"
+    return f" ({grouped(old)} → {grouped(new)} characters)"
 
 
 def _words(change: WordChange) -> Iterator[str]:
-    before, after = _one_line(change.before), _one_line(change.after)
-    recorded, now = _one_line(change.recorded), _one_line(change.now)
+    before, recorded, after = map(_one_line, change.old)
     yield f"      recorded  {before}[-{recorded}-]{after}"
+    before, now, after = map(_one_line, (change.before, change.now, change.after))
     yield f"      now       {before}{{+{now}+}}{after}"
 
 

@@ -39,7 +39,8 @@ class Copy:
 
     `laid_on_top` are paths that are otherwise now than they were recorded, `as_recorded` those that
     are too but that the run wrote itself, `shown` what was left out and is seen as it is now,
-    `empty` what was left out and is not here. `stand_ins` are the empty files that hold a place.
+    `empty` what was left out and is not here. `led` are folders made for what was laid on top,
+    `stand_ins` are the empty files that hold a place.
     """
 
     recorded: Path
@@ -52,6 +53,12 @@ class Copy:
     shown: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
     stand_ins: list[str] = field(default_factory=list)
+    led: list[str] = field(default_factory=list)
+
+    @property
+    def aside(self) -> set[bytes]:
+        """What is there because it is there now: it says nothing of the run."""
+        return {os.fsencode(name) for name in (*self.laid_on_top, *self.led)}
 
 
 class Scratch:
@@ -180,7 +187,7 @@ class Scratch:
         """
         copy = self.workspace
         tree = present_tree(copy.place, copy.start, Remembered(copy.start, copy.end))
-        aside = {os.fsencode(name) for name in copy.laid_on_top}
+        aside = copy.aside
         return changes(_without(copy.end, aside), _without(tree, aside), same=same_thing)
 
     def keep(self, target: Path) -> None:
@@ -257,7 +264,10 @@ def _put(copy: Copy, now: Tree, new: list[Entry]) -> None:
     leading = {parent for path in paths for parent in _parents(path)}
     after = {entry.path: entry for entry in held(copy.start)}
     for entry in now:
-        if entry.path in paths or (entry.path in leading and entry.path not in after):
+        led = entry.path in leading and entry.path not in after
+        if led:
+            copy.led.append(entry.name)
+        if led or entry.path in paths:
             after[entry.path] = entry
     tree = tuple(after[path] for path in sorted(after))
 

@@ -46,7 +46,8 @@ def choose(tape: Tape, to: Target, check: Check | None, how: Checking) -> Chosen
     last = max((step for attempt in found.values() for step in attempt.steps), default=0)
     if not last:
         raise NotOnTape(
-            "there is no model call on this tape", hint="`rerail show TAPE` shows what it holds"
+            "there is no model call on this tape",
+            hint=f"`rerail show {tape.path}` shows what it holds",
         )
     if to == "last":
         return Chosen(last)
@@ -68,7 +69,8 @@ def _best(tape: Tape, check: Check | None, how: Checking) -> Chosen:
     if scores.best is None:
         why = next((score.why for score in scores.at.values() if score.why), "")
         raise UserError(
-            f"no step has a score: {why}", hint="`rerail steps TAPE --check …` shows each of them"
+            f"no step has a score: {why}",
+            hint=f"`rerail steps {tape.path} --check …` shows each of them",
         )
     errors, known = scores.at[scores.best].errors, len(scores.at)
     return Chosen(scores.best, f"the last of {known} steps with the fewest errors ({errors})")

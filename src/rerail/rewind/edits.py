@@ -17,6 +17,9 @@ from rerail.llm.meaning import prompt_of
 from rerail.llm.view import Message, Prompt
 from rerail.tape.records import Edit
 
+AT_MOST: Final = 1 << 20
+"""Bytes of one edit: what is put into every request from there on, and stands on the tape."""
+
 _SHOWN: Final = 60
 
 
@@ -67,6 +70,8 @@ class Answering:
             raise UsageProblem(f"the answer is not JSON: {error}", hint=_ANSWER) from error
         if not isinstance(answers, dict) or not answers:
             raise UsageProblem("the answer names no tool", hint=_ANSWER)
+        if not _can_be_sent(answers):
+            raise UsageProblem(f"the answer {_NOT_SENT}", hint=_ANSWER)
         return cls(answers)
 
     def put(self, api: str, body: bytes) -> bytes:
@@ -103,6 +108,8 @@ class Patching:
             operations = json.loads(text)
             if not isinstance(operations, list):
                 raise ValueError("a patch is a list of operations")
+            if not _can_be_sent(operations):
+                raise ValueError(f"it {_NOT_SENT}")
             JsonPatch(operations)
         except (
             ValueError, TypeError, KeyError, RecursionError, JsonPatchException,
@@ -117,6 +124,8 @@ class Patching:
             operation = given if self.fixed else _fixed(document, given)
             self.operations[number] = operation
             document = _patched(document, operation)
+        if not isinstance(document, dict):
+            raise NotEditable("the patch makes the request something else than an object")
         self.fixed = True
         return encoded(document)
 
@@ -217,9 +226,30 @@ def _history(prompt: Prompt) -> tuple[Message, ...]:
 
 
 def _editor(edit: Edit) -> Editor:
+    if not _can_be_sent(edit.text):
+        raise UsageProblem(f"the {edit.kind} is no Unicode", hint="write it in UTF-8")
+    if len(edit.text.encode()) > AT_MOST:
+        raise too_long(edit.kind)
     if edit.kind == "hint":
         return Hinting(edit.text)
     return Answering.parse(edit.text) if edit.kind == "answer" else Patching.parse(edit.text)
+
+
+_NOT_SENT: Final = "has a number or a text that JSON cannot carry"
+
+
+def _can_be_sent(value: object) -> bool:
+    """Python reads `1e999`, `NaN` and half a surrogate pair; a service does not."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return False
+    return True
+
+
+def too_long(kind: str) -> UsageProblem:
+    """What is said of an edit that is longer than `AT_MOST`."""
+    return UsageProblem(f"the {kind} is longer than {AT_MOST:,} bytes", hint="make it shorter")
 
 
 def _was_made(editor: Editor) -> bool:

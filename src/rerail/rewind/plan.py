@@ -6,6 +6,7 @@ Before anything is spent it is tried on the request that is on the tape. Reads a
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
+from pathlib import Path
 
 from rerail.errors import RerailError, UserError
 from rerail.llm.bodies import read_bodies
@@ -34,7 +35,7 @@ def planned(tape: Tape, step: int, own: Sequence[Edit], *, same_agent: bool) -> 
         if number < step:
             _remember(edits, api, body, number)
         elif number == step and same_agent and own:
-            _try(edits, api, body, step)
+            _try(edits, api, body, step, tape.path)
     return edits
 
 
@@ -62,12 +63,12 @@ def _remember(edits: Edits, api: str, body: bytes, step: int) -> None:
         return
 
 
-def _try(edits: Edits, api: str, body: bytes, step: int) -> None:
+def _try(edits: Edits, api: str, body: bytes, step: int, tape: Path) -> None:
     try:
         deepcopy(edits).change(api, body, step)
     except NotEditable as error:
         raise UserError(
-            f"at s{step}, {error}", hint=f"`rerail steps TAPE {step}` shows what was asked there"
+            f"at s{step}, {error}", hint=f"`rerail steps {tape} {step}` shows what was asked there"
         ) from error
 
 

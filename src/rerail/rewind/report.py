@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from rerail.capture.keeping import Kept
+from rerail.compare.words import grouped
 from rerail.llm.hint import Place
 from rerail.llm.turns import Turn
 from rerail.playback.render import render
@@ -202,7 +203,8 @@ def lines(report: RewindReport) -> Iterator[str]:
 def _tokens(live: Live) -> str:
     if live.input_tokens is None and live.output_tokens is None:
         return ""
-    return f", {live.input_tokens or 0:,} tokens in, {live.output_tokens or 0:,} out"
+    told, said = grouped(live.input_tokens or 0), grouped(live.output_tokens or 0)
+    return f", {told} tokens in, {said} out"
 
 
 def _edit_lines(report: RewindReport) -> Iterator[str]:

@@ -24,6 +24,7 @@ from rerail.rewind.scores import Check, Checking, score_tape
 from rerail.tape.exchange import Exchange, exchanges
 from rerail.tape.reader import Tape
 from rerail.tape.records import Edit
+from rerail.tape.storage import keep_source
 from rerail.workspace.kept import Kept
 
 KEPT_NS: Final = 30 * 24 * 3600 * 10**9
@@ -56,6 +57,7 @@ class RewindSettings:
 
 def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
     """Go back to a step (`rerail.rewind.choice` names one) and on from there."""
+    keep_source(tape.path, settings.output)
     before = _before(tape, settings)
     same_agent = not settings.replay.command
     edits = planned(tape, settings.step, settings.edits, same_agent=same_agent)

@@ -12,10 +12,12 @@ from typing import Final
 
 from rerail.sandbox import kernel
 
+FILES_SINCE: Final = 3
 TCP_SINCE: Final = 4
 SCOPES_SINCE: Final = 6
 
 _VERSION: Final = 1
+_BIND_TCP: Final = 1
 _CONNECT_TCP: Final = 2
 _RULE_PATH_BENEATH: Final = 1
 _RULE_NET_PORT: Final = 2
@@ -34,10 +36,12 @@ _READ_DIR: Final = 1 << 3
 _READS: Final = _EXECUTE | (1 << 2) | _READ_DIR
 
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "fd")
-_ALWAYS: Final = (*(Path("/dev", name) for name in _DEVICES), Path("/proc"))
+_ALWAYS: Final = tuple(Path("/dev", name) for name in _DEVICES)
 """Where files that are there may be written, and none be made."""
 
+_PROCESSES: Final = Path("/proc")
 _SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a place, not a file of ours
+"""Others' are there, too, and the machine's settings: not for a plane."""
 
 
 class _Ruleset(ctypes.Structure):
@@ -73,14 +77,17 @@ def restrict(
     """Restrict this process and all it starts: TCP to `ports`, writing in `writable`.
 
     `None` is no rule: all may be connected to, written, read and executed. Abstract unix sockets
-    outside are cut off as well where the kernel can do that (6.12); with a rule for reading,
-    signals to outside too, and nobody's memory or environment outside can be looked into whatever
-    the rules are. Raises OSError.
+    outside are cut off as well where the kernel can do that (6.12). With a rule for reading so are
+    signals to outside, nobody's memory or environment outside can be looked into whatever the rules
+    are, and no TCP port is bound. Nothing of `/proc` and of shared memory is written then: a rule
+    for a process's own folder there would not hold for those it starts, and one for all of it
+    would hold for the machine's settings. Raises OSError.
     """
     known = version()
     handled = (0 if writable is None else _CHANGES) | (0 if readable is None else _READS)
     scopes = _SCOPE_ABSTRACT_UNIX_SOCKET | (_SCOPE_SIGNAL if readable is not None else 0)
-    tcp = _CONNECT_TCP if ports is not None and known >= TCP_SINCE else 0
+    tcp = _CONNECT_TCP | (_BIND_TCP if readable is not None else 0)
+    tcp = tcp if ports is not None and known >= TCP_SINCE else 0
     wanted = _Ruleset(handled, tcp, scopes if known >= SCOPES_SINCE else 0)
     size = ctypes.sizeof(wanted) if known >= SCOPES_SINCE else _Ruleset.scoped.offset
     ruleset = kernel.syscall(kernel.LANDLOCK_CREATE_RULESET, _address(wanted), size, 0)
@@ -89,7 +96,7 @@ def restrict(
             rule = _NetPort(_CONNECT_TCP, port)
             kernel.syscall(kernel.LANDLOCK_ADD_RULE, ruleset, _RULE_NET_PORT, _address(rule), 0)
         if writable is not None:
-            _allow_writing(ruleset, writable)
+            _allow_writing(ruleset, writable, shared=readable is None)
         for path in readable or ():
             _allow_beneath(ruleset, path, _READS if path.is_dir() else _READS & ~_READ_DIR)
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
@@ -98,10 +105,10 @@ def restrict(
         os.close(ruleset)
 
 
-def _allow_writing(ruleset: int, writable: Sequence[Path]) -> None:
-    for path in _ALWAYS:
+def _allow_writing(ruleset: int, writable: Sequence[Path], *, shared: bool) -> None:
+    for path in (*_ALWAYS, *([_PROCESSES] if shared else [])):
         _allow_beneath(ruleset, path, _TO_A_FILE)
-    for path in (*writable, _SHARED_MEMORY):
+    for path in (*writable, *([_SHARED_MEMORY] if shared else [])):
         _allow_beneath(ruleset, path, _CHANGES if path.is_dir() else _TO_A_FILE)
 
 

@@ -68,12 +68,17 @@ UNIX_SOCKET_FILTER: Final = Layer(
 WRITE_RULES: Final = Layer(
     "write rules",
     "writes outside the working folder, temporary folders and caches",
-    "Linux 5.12 with namespaces, or Landlock (Linux 5.13)",
+    "Linux 5.12 with namespaces, or Landlock (Linux 6.2)",
 )
 READ_RULES: Final = Layer(
     "landlock read rules",
     "reading what is hidden from it, and looking into or signalling processes outside",
-    "Linux 5.13 with Landlock (`lsm=` of the kernel's command line)",
+    "Linux 6.2 with Landlock (`lsm=` of the kernel's command line)",
+)
+CALL_FILTER: Final = Layer(
+    "call filter",
+    "other processes' limits and priorities, typing into terminals, namespaces, shared memory",
+    _FILTERS,
 )
 PRIVATE_PATHS: Final = Layer(
     "private mounts",

@@ -48,9 +48,13 @@ def receive(descriptor: int) -> Call:
     return Call(pid, number, audit, tuple(arguments), identity)
 
 
+DONE: Final = -1
+"""In place of an error number: the call has been made in its caller's stead, and returns 0."""
+
+
 def answer(descriptor: int, call: Call, error: int = 0) -> None:
     """Let a call fail with an error number, or go on. Raises OSError where its caller is gone."""
-    words = (call.identity, 0, -error, 0) if error else (call.identity, 0, 0, _GO_ON)
+    words = (call.identity, 0, 0 if error == DONE else -error, 0 if error else _GO_ON)
     fcntl.ioctl(descriptor, _ANSWER, bytearray(_RESPONSE.pack(*words)))
 
 

@@ -162,7 +162,7 @@ def is_stream(pid: int, descriptor: int) -> bool | None:
     None where that is refused, as in a container without rights.
     """
     try:
-        copy = kernel.copy_of(_leader(pid), descriptor)
+        copy = kernel.copy_of(leader(pid), descriptor)
     except OSError:
         return None
     with socket.socket(fileno=copy) as own:
@@ -187,7 +187,7 @@ def _is_tcp(pid: int, descriptor: int) -> bool:
     return False
 
 
-def _leader(pid: int) -> int:
+def leader(pid: int) -> int:
     """The process that a thread belongs to."""
     with open(f"/proc/{pid}/status", "rb") as status:  # noqa: PTH123 - the quick way
         for line in status:

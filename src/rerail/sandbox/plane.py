@@ -10,10 +10,11 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from rerail.sandbox import kernel, landlock, machine, seccomp, sockets
+from rerail.sandbox import aside, kernel, landlock, machine, seccomp, sockets, stead
 from rerail.sandbox.handshake import Handshake
 from rerail.sandbox.hiding import all_but
 from rerail.sandbox.levels import (
+    CALL_FILTER,
     READ_RULES,
     SOCKET_FILTER,
     TCP_RULES,
@@ -26,7 +27,7 @@ from rerail.sandbox.levels import (
 from rerail.sandbox.view import View
 from rerail.sandbox.watch import WATCHING, Watch
 
-NEEDED = (READ_RULES, WRITE_RULES, UNIX_SOCKET_FILTER)
+NEEDED = (READ_RULES, WRITE_RULES, UNIX_SOCKET_FILTER, CALL_FILTER)
 """Without one of these a plane is not contained: what is hidden could be had by another way."""
 
 
@@ -57,14 +58,16 @@ class Plane:
         self._allowed = tuple(allowed)
         self._watch: Watch | None = None
         found = landlock.version() if kernel.is_linux() else 0
-        self._readable = all_but(hidden, [*shown, *writable]) if found else None
+        known = found >= landlock.FILES_SINCE
+        self._readable = all_but(hidden, [*shown, *writable]) if known else None
         lacking = _lacking(found, self._machine)
         if network:
             lacking |= {TCP_RULES: "the contract asks for it", SOCKET_FILTER: "the same"}
         self._tcp = TCP_RULES not in lacking
         self.view = View.of(writable=writable)
         self.containment = Containment.of(
-            [READ_RULES, WRITE_RULES, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER], lacking
+            [READ_RULES, WRITE_RULES, TCP_RULES, SOCKET_FILTER, UNIX_SOCKET_FILTER, CALL_FILTER],
+            lacking,
         )
 
     @property
@@ -84,19 +87,31 @@ class Plane:
         if self._readable is not None:
             with parent.step("hide what is not the command's"):
                 landlock.restrict(ports if self._tcp else None, self.view.free, self._readable)
-        if self._machine is None or self._network:
+        if self._machine is None:
             return
+        with parent.step("leave other processes alone"):
+            seccomp.install(aside.program(self._machine))
         with parent.step(WATCHING):
-            asks = seccomp.install_asking(sockets.program(self._machine, asks=True), self._machine)
+            asks = seccomp.install_asking(self._asking(self._machine), self._machine)
         parent.send_descriptors(asks)
         os.close(asks)
 
+    def _asking(self, here: machine.Architecture) -> bytes:
+        if self._network:
+            return stead.program(here)
+        return sockets.program(here, asks=True, also=stead.numbers(here).values())
+
     def admit(self, child: Handshake, pid: int, ports: Sequence[int]) -> list[socket.socket]:
         """In the parent: begin to answer what the filter asks."""
-        if self._machine is not None and not self._network:
+        if self._machine is not None:
             descriptor = child.receive_descriptors()[0]
             self._watch = Watch(
-                descriptor, self._machine, allowed=self._allowed, free=self.view.free, ports=ports
+                descriptor,
+                self._machine,
+                allowed=self._allowed,
+                free=self.view.free,
+                ports=ports,
+                network=self._network,
             )
             self._watch.start()
         return []
@@ -124,11 +139,12 @@ def _give_up_rights() -> None:
 
 def _lacking(found: int, known: machine.Architecture | None) -> dict[Layer, str]:
     lacking: dict[Layer, str] = {}
-    if not found:
-        lacking |= dict.fromkeys((READ_RULES, WRITE_RULES), "no Landlock here")
+    if found < landlock.FILES_SINCE:
+        why = f"Landlock {found} is too old (Linux 6.2)" if found else "no Landlock here"
+        lacking |= dict.fromkeys((READ_RULES, WRITE_RULES), why)
     if found < landlock.TCP_SINCE:
         lacking[TCP_RULES] = f"Landlock {found} is too old (Linux 6.7)" if found else "no Landlock"
     if known is None:
         why = "not known for this kind of machine"
-        lacking |= {SOCKET_FILTER: why, UNIX_SOCKET_FILTER: why}
+        lacking |= dict.fromkeys((SOCKET_FILTER, UNIX_SOCKET_FILTER, CALL_FILTER), why)
     return lacking

@@ -8,6 +8,7 @@ A program for the kernel; `seccomp` puts a process under it.
 """
 
 import errno
+from collections.abc import Collection
 from typing import Final
 
 from rerail.sandbox.bpf import ALLOW, ARCHITECTURE, ASK, NUMBER, Program, argument, refuse
@@ -24,8 +25,16 @@ IPPROTO_TCP: Final = 6
 MSG_FASTOPEN: Final = 0x20000000
 
 
-def program(machine: Architecture, *, asks: bool = False, writes: bool = False) -> bytes:
+def program(
+    machine: Architecture,
+    *,
+    asks: bool = False,
+    writes: bool = False,
+    also: Collection[int] = (),
+) -> bytes:
     """The filter for this architecture. `asks`: there is a supervisor; `writes`: of files as well.
+
+    `also` are numbers of other calls that the supervisor is asked about.
 
     It never asks about sendmsg(2), by which its own descriptor is handed over.
     """
@@ -46,8 +55,8 @@ def program(machine: Architecture, *, asks: bool = False, writes: bool = False) 
     flags_at = {machine.sendto: 3, machine.sendmsg: 2, machine.sendmmsg: 3}
     for number, index in flags_at.items():
         filter_.when_equal(number, f"flags {index}")
-    if asks:
-        filter_.when_equal(machine.connect, "ask")
+    for number in (machine.connect, *also) if asks else ():
+        filter_.when_equal(number, "ask")
     if asks and writes:
         add_rules(filter_, machine)
     filter_.end(ALLOW)

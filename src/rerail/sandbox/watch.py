@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rerail.sandbox import notify
+from rerail.sandbox import notify, stead
 from rerail.sandbox.levels import Attempt, Refused
 from rerail.sandbox.machine import Architecture
 from rerail.sandbox.neighbours import SOCK_TYPE_MASK, leads_to, made_inside, path_in
@@ -38,6 +38,7 @@ class Watch:
     `allowed` are sockets on paths that may be reached though they were made outside, `free` the
     folders that may be written. `ports` are the recorder's where the command is in no network
     namespace of its own: what leads elsewhere is refused, and a path outside `free` is another's.
+    `network`: all of the network is free.
     """
 
     def __init__(
@@ -48,13 +49,17 @@ class Watch:
         allowed: Sequence[Path] = (),
         free: Sequence[Path] = (),
         ports: Collection[int] | None = None,
+        network: bool = False,
     ) -> None:
         self._refused: dict[tuple[Attempt, str, str], Refused] = {}
         self._descriptor = descriptor
         self._machine = machine
         self._allowed = allowed
         self._ports = ports
+        self._network = network
         self._free = [str(path) for path in free]
+        self._stead = {number: name for name, number in stead.numbers(machine).items()}
+        self._own = [os.path.realpath(path) for path in free]
         self._files = {number: name for name, number in machine.files.items()}
         self._thread = threading.Thread(target=self._serve, name="sandbox", daemon=True)
 
@@ -89,8 +94,10 @@ class Watch:
             notify.answer(self._descriptor, call, error)
 
     def _decide(self, call: notify.Call) -> int:
-        """The error number the call is to fail with, 0 to let it go on."""
+        """The error number the call is to fail with, 0 to let it go on, or `DONE`."""
         native = call.audit == self._machine.audit
+        if native and call.number in self._stead:
+            return self._do(call, self._stead[call.number])
         if native and call.number in self._files:
             self._look_at_write(call, self._files[call.number])
             return 0
@@ -108,9 +115,22 @@ class Watch:
         if path is not None:
             return self._neighbour(call, path)
         internet = internet_address(address)
-        if internet is not None:
+        if internet is not None and not self._network:
             self._look_at_way_out(call, internet)
         return 0
+
+    def _do(self, call: notify.Call, name: str) -> int:
+        """What is named could be another thing by the time the kernel looks, so we do it."""
+        try:
+            with stead.object_of(call, name) as held:
+                notify.check_waiting(self._descriptor, call)
+                stead.do(call, name, held, self._own)
+        except stead.NotIts as error:
+            self._note(call, "write", str(error))
+            return errno.EPERM
+        except OSError as error:
+            return error.errno or errno.EACCES
+        return notify.DONE
 
     def _neighbour(self, call: notify.Call, path: str) -> int:
         if self._is_own(call, path):

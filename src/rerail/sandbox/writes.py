@@ -88,7 +88,7 @@ def refused_path(
 def path_of(call: notify.Call, name: str) -> str:
     """The path in a waiting call, absolute, as its process sees it. Raises OSError."""
     folder, place = _PLACES[name]
-    path = os.fsdecode(_text(call.pid, call.arguments[place]))
+    path = os.fsdecode(text(call.pid, call.arguments[place]))
     base = call.arguments[folder] & 0xFFFFFFFF if folder is not None else _AT_FDCWD
     return absolute(call.pid, path, "cwd" if base == _AT_FDCWD else f"fd/{base}")
 
@@ -106,17 +106,17 @@ def is_beneath(path: str, folders: Sequence[str]) -> bool:
     return any(f"{path}/".startswith(f"{folder}/") for folder in folders)
 
 
-def _text(pid: int, place: int) -> bytes:
+def text(pid: int, place: int) -> bytes:
     """A string ends before the next page, or goes on there: a page may be the last one."""
-    text = b""
-    while len(text) < _LONGEST_PATH:
+    read = b""
+    while len(read) < _LONGEST_PATH:
         piece = notify.memory_of(pid, place, _PAGE - place % _PAGE)
         found, end, _ = piece.partition(b"\0")
-        text += found
+        read += found
         if end or not piece:
             break
         place += len(piece)
-    return text
+    return read
 
 
 def _would_change(seen: Path, name: str, call: notify.Call) -> bool:

@@ -27,6 +27,7 @@ from rerail.script.verifying import same_state
 from rerail.tape.reader import Tape
 from rerail.tape.records import Body, Parent
 from rerail.tape.script_records import How, ScriptEnded, ScriptPaused, ScriptStarted
+from rerail.tape.storage import keep_source
 
 Trust = Literal["", "script", "states"]
 
@@ -224,8 +225,10 @@ class Saved:
         tape is not changed.
 
         Raises:
-            NotOnTape: There is no such pause. And what `Script.resume` raises.
+            NotOnTape: There is no such pause. TapeExists: `output` is there, or the parent.
+            And what `Script.resume` raises.
         """
+        keep_source(self._tape.path, output)
         recorded, tools = self.recorded, {} if tools is None else tools
         holds = self._holds_met(despite_hold)
         event = self._event(pause)

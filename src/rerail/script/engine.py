@@ -46,6 +46,8 @@ _SCRIPT: Final = "<python-input-1>"
 SLEEP: Final = "time.sleep"
 """The tool that a sleeping script calls."""
 
+INSTALL: Final = "pip install '.[script]', in a checkout of rerail"
+
 
 class EngineMissing(UserError):
     """The engine for scripts is not installed."""
@@ -57,6 +59,10 @@ class EngineBusy(UserError):
 
 class ScriptCrashed(UserError):
     """The worker that ran a script died; the last saved state is on the tape."""
+
+
+class NotSaved(UserError):
+    """The engine cannot save the state of a script: it is too large for the script's limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +142,16 @@ class Session:
         return asked
 
     def dump(self) -> bytes:
-        """The whole state at this pause."""
-        state = self._snapshot.dump()
+        """The whole state at this pause. Raises NotSaved, ScriptCrashed."""
+        import pydantic_monty as monty
+
+        try:
+            state = self._snapshot.dump()
+        except monty.MontyCrashedError as error:
+            raise _crashed(error) from error
+        except monty.MontyRuntimeError as error:
+            what = f"the state at line {self.asked.line} cannot be saved: {error}"
+            raise NotSaved(what, hint="keep less in the script, or give it more memory") from error
         assert isinstance(state, bytes)
         return state
 
@@ -160,8 +174,7 @@ class Session:
 
     def _go(self, act: Callable[[], Any]) -> Asked | Ended:
         """Run to the next pause that is somebody else's matter."""
-        import pydantic_monty as monty
-
+        monty = _monty()
         try:
             self._snapshot = act()
             while not isinstance(self._snapshot, monty.MontyComplete):
@@ -171,15 +184,13 @@ class Session:
                     return asked
             return _ended(self._snapshot.output)
         except monty.MontyCrashedError as error:
-            hint = "resume the tape: it goes on from the last pause"
-            raise ScriptCrashed(f"the worker of a script died ({error})", hint=hint) from error
+            raise _crashed(error) from error
         except (monty.MontyRuntimeError, monty.MontySyntaxError) as error:
             return Ended(error=error.display().replace(_SCRIPT, self.name))
 
     def _look(self, snapshot: Any) -> Asked | None:
         """What the script asks; None where it was told here, and went on."""
-        import pydantic_monty as monty
-
+        monty = _monty()
         if isinstance(snapshot, monty.NameLookupSnapshot):
             self._snapshot = snapshot.resume()
             return None
@@ -215,14 +226,18 @@ class Session:
         return printed
 
 
+def _crashed(error: Exception) -> ScriptCrashed:
+    hint = "resume the tape: it goes on from the last pause"
+    return ScriptCrashed(f"the worker of a script died ({error})", hint=hint)
+
+
 def type_errors(code: str, name: str, stubs: str) -> str:
     """What the engine's type checker says, one line each.
 
     A text in which it finds nothing begins to run, up to its first call: within the sandbox, and
     for a thousandth of a second at most.
     """
-    import pydantic_monty as monty
-
+    monty = _monty()
     with _pool().checkout(
         script_name=name,
         type_check=True,
@@ -233,7 +248,7 @@ def type_errors(code: str, name: str, stubs: str) -> str:
         try:
             session.feed_start(code)
         except monty.MontyTypingError as error:
-            return error.display()
+            return str(error.display())
         except monty.MontyError:
             pass
     return ""
@@ -327,7 +342,7 @@ def _monty() -> Any:
         import pydantic_monty
     except ImportError as error:
         what = "the engine for scripts is not installed"
-        raise EngineMissing(what, hint="pip install 'rerail[script]'") from error
+        raise EngineMissing(what, hint=INSTALL) from error
     return pydantic_monty
 
 
@@ -338,4 +353,6 @@ def _worker() -> Path:
         if (folder / "monty").is_file():
             return folder / "monty"
     what = f"the engine's program `monty` is not in {folders[0]}"
-    raise EngineMissing(what, hint="pip install --force-reinstall 'rerail[script]'")
+    raise EngineMissing(
+        what, hint="pip install --force-reinstall '.[script]', in a checkout of rerail"
+    )

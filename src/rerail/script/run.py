@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from rerail.clock import wall_ns
 from rerail.errors import RerailError, TapeWriteFailed, UsageProblem, UserError
-from rerail.script.engine import SLEEP, Asked, Ended, Session
+from rerail.script.engine import SLEEP, Asked, Ended, NotSaved, Session
 from rerail.script.history import Told, encode_asked
 from rerail.script.keeping import Keeping
 from rerail.script.limits import Limits
@@ -266,8 +266,8 @@ class Run:
                     continue
                 pause = self._save(asked)
                 tool = self._tool(asked.name)
-                if pause is None:
-                    asked = Ended(error=f"RuntimeError: more than {self._limits.pauses} pauses")
+                if isinstance(pause, Ended):
+                    asked = pause
                     break
                 if tool is None:
                     return self._let_go()
@@ -277,13 +277,13 @@ class Run:
             self._let_go()
             raise
 
-    def _save(self, asked: Asked) -> Pause | None:
-        """The state first, on the disk. None where there are too many pauses."""
+    def _save(self, asked: Asked) -> Pause | Ended:
+        """The state first, on the disk. There are no more pauses than the limits allow."""
         session = self._session
         assert session is not None
         number = self.pauses[-1].number + 1 if self.pauses else 1
         if number > self._limits.pauses:
-            return None
+            return Ended(error=f"RuntimeError: more than {self._limits.pauses} pauses")
         tool = self._tool(asked.name)
         arguments = encoded(asked.arguments, name="arguments")
         pause = Pause(
@@ -299,7 +299,10 @@ class Run:
             _read=lambda: arguments,
             attempts=int(tool is not None),
         )
-        self._saved = session.dump()
+        try:
+            self._saved = session.dump()
+        except NotSaved as error:
+            return Ended(error=f"MemoryError: {error.what}")
         self._keep_printed()
         self._keeping.paused(pause, arguments, self._saved, calls=tool is not None)
         self._keeping.hold(synced=not isinstance(tool, Repeatable))

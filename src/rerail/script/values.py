@@ -25,6 +25,8 @@ def encoded(value: object, *, name: str) -> bytes:
         ).encode()
     except UnicodeEncodeError as error:
         raise NotJson(f"a text in {name} is no Unicode", hint="mend the text") from error
+    except ValueError as error:  # Python writes no longer ones.
+        raise NotJson(f"{name} has a number of too many digits", hint="make it a text") from error
     except RecursionError as error:
         raise NotJson(f"{name} is too deep, or holds itself", hint="make it flat") from error
 

@@ -7,7 +7,7 @@ can be looked at too: its script runs in the engine's sandbox, and calls nothing
 from dataclasses import dataclass
 from typing import Final
 
-from rerail.script.engine import Asked, EngineMissing, Session, engine_name
+from rerail.script.engine import INSTALL, Asked, EngineMissing, Session, engine_name
 from rerail.script.limits import Limits
 from rerail.script.recorded import Recorded, read_script
 from rerail.script.replay import ScriptDiverged, expect, tell
@@ -83,7 +83,7 @@ def same_state(one: bytes, other: bytes) -> bool:
         import cbor2
     except ImportError as error:
         what = "what compares states is not installed (cbor2)"
-        raise EngineMissing(what, hint="pip install 'rerail[script]'") from error
+        raise EngineMissing(what, hint=INSTALL) from error
     try:
         values = [_without_counters(cbor2.loads(state[_HEADER:])) for state in (one, other)]
     except (cbor2.CBORError, ValueError, TypeError, RecursionError):

@@ -31,6 +31,9 @@ _PAUSE_SECONDS: Final = 0.01
 REPAIR: Final = "save what can be read with `rerail verify --repair NEW.tape {}`"
 """The hint of every error that a repair may mend."""
 
+NOTHING_SAVED: Final = "nothing can be saved from it; take another copy"
+"""The hint where a repair cannot mend it either."""
+
 _VALUE_SIZE: Final = 64 << 20
 _WRITERS_PATIENCE_MS: Final = 5000
 
@@ -133,8 +136,7 @@ def _check_header(path: Path, header: bytes) -> None:
     if not header.startswith(_MAGIC[: len(header)]):
         raise _unreadable(path, "it is not a tape", "name a file that `rerail record` has written")
     if len(header) < _HEADER_SIZE:
-        hint = "nothing can be saved from it; take another copy"
-        raise _unreadable(path, f"only {len(header)} bytes of it are left", hint)
+        raise _unreadable(path, f"only {len(header)} bytes of it are left", NOTHING_SAVED)
     if int.from_bytes(header[68:72], "big") not in (0, form.APPLICATION_ID):
         hint = "name a file that `rerail record` has written"
         raise _unreadable(path, "it is an SQLite database, but not a tape", hint)

@@ -9,9 +9,9 @@ import sqlite3
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rerail.errors import TapeBusy, TapeExists
+from rerail.errors import TapeBusy, TapeExists, TapeUnreadable
 from rerail.tape.failure import cannot_write
-from rerail.tape.opening import Opened, open_tape_file
+from rerail.tape.opening import NOTHING_SAVED, REPAIR, Opened, open_tape_file
 from rerail.tape.salvage import Salvage
 from rerail.tape.storage import Storage, remove
 
@@ -50,7 +50,12 @@ def repair(source: Path, target: Path) -> Repaired:
     """
     if target.exists():
         raise TapeExists(f"{target} is there already", hint="name a file that is not there yet")
-    opened = open_tape_file(source, tolerant=True)
+    try:
+        opened = open_tape_file(source, tolerant=True)
+    except TapeUnreadable as error:
+        if error.hint == REPAIR.format(source):  # this is that repair
+            raise TapeUnreadable(error.what, hint=NOTHING_SAVED) from error
+        raise
     try:
         if opened.live:
             hint = "it needs no repair: wait until its recorder has ended"

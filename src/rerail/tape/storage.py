@@ -256,6 +256,16 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def keep_source(source: Path, output: Path) -> None:
+    """A tape made out of another never takes that one's place. Raises TapeExists."""
+    with contextlib.suppress(OSError):
+        if output.samefile(source):
+            raise TapeExists(
+                f"{output} is the tape that it comes from, and would be lost",
+                hint="name another file",
+            )
+
+
 @cache
 def _places(width: int, rows: int) -> str:
     """Where the values of so many rows go."""

@@ -181,7 +181,7 @@ def _contain(account: Account, layout: Layout, needs: list[Path], channel: Path)
         lacking = ", ".join(gap.layer.name for gap in plane.containment.missing)
         raise NotContained(
             f"the agent cannot be kept from the target's credential here: no {lacking}",
-            hint="run it on a Linux with Landlock (5.13), or take `target` out of the contract",
+            hint="run it on a Linux with Landlock (6.2), or take `target` out of the contract",
         )
     return plane
 

