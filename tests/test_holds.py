@@ -163,6 +163,38 @@ def test_it_is_decided_once(holds: Holds) -> None:
     assert not holds.decide("A-9", grant=True, by="bob", how="command", reason="")
 
 
+def test_a_grant_that_is_not_used_can_be_taken_back_and_stays_so(holds: Holds) -> None:
+    granted(holds)
+    assert holds.take_back("A-1", by="bob", how="command", reason="too early")
+    found = holds.approval("A-1")
+    assert found is not None
+    assert (found.state, found.decided_by, found.reason) == ("refused", "bob", "too early")
+    assert not holds.decide("A-1", grant=True, by="ada", how="command", reason="")
+    assert begin(holds) == "not granted"
+
+
+def test_a_grant_that_is_used_cannot_be_taken_back(holds: Holds) -> None:
+    granted(holds)
+    begin(holds)
+    assert not holds.take_back("A-1", by="bob", how="command", reason="")
+
+
+def test_it_holds_for_one_contract_and_of_version_1_for_none(tmp_path: Path) -> None:
+    path = tmp_path / "old" / "holds.sqlite"
+    with Holds(path) as opened:
+        opened.ask(replace(APPROVAL, contract="c1"))
+        granted_to = {"proposal": "aa", "target": "live", "now": NOW}
+        opened.decide("A-1", grant=True, by="ada", how="command", reason="")
+        assert opened.why_not("A-1", contract="c1", **granted_to) is None
+        assert opened.why_not("A-1", contract="c2", **granted_to) == "other contract"
+    old = sqlite3.connect(path, isolation_level=None)
+    old.executescript("ALTER TABLE approval DROP COLUMN contract; PRAGMA user_version = 1;")
+    old.close()
+    with Holds(path) as opened:
+        assert opened.why_not("A-1", contract="c1", **granted_to) == "other contract"
+        assert [found.id for found in opened.approvals()] == ["A-1"]
+
+
 def test_what_is_used_cannot_be_withdrawn(holds: Holds) -> None:
     granted(holds)
     begin(holds)

@@ -20,11 +20,13 @@ from rerail.clock import wall_ns
 from rerail.errors import UserError
 
 PATIENCE_SECONDS: Final = 10.0
-VERSION: Final = 1
+VERSION: Final = 2
 
 ApprovalState = Literal["waiting", "granted", "refused", "used", "withdrawn"]
 AttemptState = Literal["open", "accepted", "rejected", "applied", "not applied", "partly applied"]
-WhyNot = Literal["expired", "used", "other proposal", "other target", "not granted", "unknown"]
+WhyNot = Literal[
+    "expired", "used", "other proposal", "other target", "other contract", "not granted", "unknown"
+]
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS hold(
@@ -35,13 +37,15 @@ CREATE TABLE IF NOT EXISTS approval(
   id TEXT PRIMARY KEY, run_id TEXT NOT NULL, task_id TEXT NOT NULL, tape TEXT NOT NULL,
   proposal TEXT NOT NULL, target TEXT NOT NULL, summary TEXT NOT NULL, expires INTEGER NOT NULL,
   who TEXT NOT NULL, state TEXT NOT NULL, decided_by TEXT NOT NULL, how TEXT NOT NULL,
-  reason TEXT NOT NULL, attempt_id TEXT NOT NULL);
+  reason TEXT NOT NULL, attempt_id TEXT NOT NULL, contract TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS attempt(
   id TEXT PRIMARY KEY, run_id TEXT NOT NULL, task_id TEXT NOT NULL, tape TEXT NOT NULL,
   folder TEXT NOT NULL, target TEXT NOT NULL, proposal TEXT NOT NULL, approval_id TEXT NOT NULL,
   begun INTEGER NOT NULL, state TEXT NOT NULL, session INTEGER NOT NULL);
 """
 
+_SINCE_1: Final = "ALTER TABLE approval ADD COLUMN contract TEXT NOT NULL DEFAULT '';"
+"""What a file of version 1 lacks: an approval of then holds for no contract."""
 
 _Row = TypeVar("_Row", bound=Struct)
 
@@ -74,7 +78,7 @@ class Hold(Struct, frozen=True):
 
 
 class Approval(Struct, frozen=True):
-    """What was asked, and what became of it. `proposal` is in hexadecimal."""
+    """What was asked, and what became of it. `proposal` and `contract` are in hexadecimal."""
 
     id: str
     run_id: str
@@ -90,6 +94,7 @@ class Approval(Struct, frozen=True):
     how: str = ""
     reason: str = ""
     attempt_id: str = ""
+    contract: str = ""
 
     @property
     def deciders(self) -> list[str]:
@@ -236,6 +241,15 @@ class Holds:
             values = (state, by, how, reason, approval_id)
             return self._connection.execute(sql, values).rowcount == 1
 
+    def take_back(self, approval_id: str, *, by: str, how: str, reason: str) -> bool:
+        """Refuse what was granted; False where it is not granted, or used already."""
+        sql = (
+            "UPDATE approval SET state = 'refused', decided_by = ?, how = ?, reason = ? "
+            "WHERE id = ? AND state = 'granted'"
+        )
+        with self._changing():
+            return self._connection.execute(sql, (by, how, reason, approval_id)).rowcount == 1
+
     def withdraw(self, approval_id: str) -> bool:
         """Make it worth nothing, unless it has been used."""
         sql = "UPDATE approval SET state = 'withdrawn' WHERE id = ? AND state != 'used'"
@@ -251,8 +265,13 @@ class Holds:
         """All of them, in the order of asking."""
         return self._rows(Approval, "SELECT * FROM approval ORDER BY rowid")
 
-    def why_not(self, approval_id: str, *, proposal: str, target: str, now: int) -> WhyNot | None:
-        """Why this approval does not let this proposal be applied to this target; None: it does."""
+    def why_not(
+        self, approval_id: str, *, proposal: str, target: str, now: int, contract: str | None = None
+    ) -> WhyNot | None:
+        """Why this approval does not let this proposal be applied to this target; None: it does.
+
+        By which `contract` it may be is not asked for None.
+        """
         found = self.approval(approval_id)
         if found is None:
             return "unknown"
@@ -262,6 +281,8 @@ class Holds:
             return "other proposal"
         if found.target != target:
             return "other target"
+        if contract not in (None, found.contract):
+            return "other contract"
         if found.state not in ("granted", "waiting"):
             return "not granted"
         if found.expires <= now:
@@ -331,14 +352,22 @@ class Holds:
     # The file.
 
     def _prepare(self) -> None:
-        found = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        found = self._version()
         if found > VERSION:
             raise StateUnusable(
                 f"{self._path} was written by a later version of rerail",
                 hint="use that version, or another folder in XDG_STATE_HOME",
             )
         if found < VERSION:
-            self._connection.executescript(f"{_SCHEMA}PRAGMA user_version = {VERSION};")
+            with self._changing():
+                # Another process may have been faster.
+                script = {0: _SCHEMA, 1: _SINCE_1}.get(self._version(), "")
+                for statement in script.split(";"):
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _version(self) -> int:
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
 
     def _insert(self, table: str, row: Struct) -> None:
         names = row.__struct_fields__

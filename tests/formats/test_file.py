@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def test_what_is_no_json_is_refused_with_its_place(
     path.write_bytes(content)
     with pytest.raises(ImportRefused, match=what):
         open_foreign(path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.json")
+    with pytest.raises(ImportRefused, match="it is a pipe"):
+        open_foreign(tmp_path / "x.json")
 
 
 def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,6 +226,27 @@ def test_what_an_agent_leaves_running_changes_nothing_any_more(lab: Lab) -> None
     assert (late.stat().st_mtime_ns if late.exists() else 0) == before
 
 
+def test_what_a_checker_leaves_running_is_ended_and_named(lab: Lab) -> None:
+    lab.checker("leaves")
+    del lab.contract["target"]
+    ran = lab.run()
+    assert ran.outcome["state"] == "checked"
+    [ended] = events(ran.tape, planes.CheckEnded)
+    assert [words.split()[-1] for words in ended.left] == ["left"]
+
+
+def test_a_link_out_of_the_workspace_is_no_proposal_that_passes(lab: Lab) -> None:
+    secret = lab.home / "secret.json"
+    secret.write_text("{}")  # the checker would read it as settings without a fault
+    lab.agent("links", str(secret))
+    lab.policy("*")
+    ran = lab.run()
+    assert (ran.outcome["verdict"], ran.outcome["rule"]) == ("STOP", "link leaves")
+    assert ran.outcome["detail"] == "retry.json"
+    refused = lab.run("--apply", str(ran.tape))
+    assert (refused.status, lab.applied()) == (2, [])
+
+
 # Unknown outcomes.
 
 
@@ -311,6 +332,33 @@ def test_an_approval_holds_for_one_proposal_on_one_target_once(
     assert unusable.why == why
     assert not events(made.tapes[-1], planes.ActionAttempted)
     assert len(lab.applied()) == (1 if why == "used" else 0)
+
+
+def test_a_pass_is_of_one_contract_and_nothing_is_applied_by_another(lab: Lab) -> None:
+    asked = lab.run()
+    approval = lab.waiting()
+    lab.rerail("approve", approval)
+    before = json.dumps(lab.contract)
+    lab.contract["version"] = "9"
+    lab.target("apply", "half")
+    for options in (["--approval", approval], []):
+        refused = lab.run("--apply", str(asked.tape), *options)
+        assert refused.status == 2
+        assert "differs in version, target.apply.command" in refused.said
+        assert not refused.tape.exists()
+    checked = lab.run("--recheck", str(asked.tape))
+    assert checked.outcome["verdict"] == "PASS"
+    refused = lab.run("--apply", str(checked.tape), "--approval", approval)
+    [unusable] = events(refused.tape, planes.ApprovalUnusable)
+    assert unusable.why == "other contract"
+    lab.contract = json.loads(before)
+    baseline = lab.write_baseline(12, at_most=30)
+    refused = lab.run("--apply", str(asked.tape), "--approval", approval)
+    assert "its content is another" in refused.said
+    assert (lab.applied(), len(lab.holds().approvals())) == ([], 1)
+    assert baseline == lab.write_baseline(12, at_most=3)
+    done = lab.run("--apply", str(asked.tape), "--approval", approval)
+    assert done.outcome["state"] == "applied", done.said
 
 
 def test_who_is_not_named_may_not_decide(lab: Lab) -> None:

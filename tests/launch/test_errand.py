@@ -16,9 +16,10 @@ from rerail.launch import errand
 from rerail.launch.errand import Errand, run_errand
 
 
-def run(script: str, *, seconds: float = 30) -> Errand:
+def run(script: str, *, seconds: float = 30, alone: bool = False) -> Errand:
     words = [sys.executable, "-c", script]
-    return run_errand(words, cwd=Path("/"), environment=dict(os.environ), seconds=seconds)
+    environment = dict(os.environ)
+    return run_errand(words, cwd=Path("/"), environment=environment, seconds=seconds, alone=alone)
 
 
 def test_both_streams_and_the_status_are_kept() -> None:
@@ -66,6 +67,29 @@ def test_what_it_leaves_behind_is_not_waited_for() -> None:
     began = monotonic_ns()
     assert run(script).output == b"done\n"
     assert monotonic_ns() - began < 2.9e9
+
+
+LEAVES = (
+    "import os, subprocess, sys, time\n"
+    "words = [sys.executable, '-c', 'import time; time.sleep(60)', 'left']\n"
+    "child = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL)\n"
+    "print(child.pid, flush=True)\n"
+)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc on this machine")
+@pytest.mark.parametrize("then", ["", "os.kill(os.getpid(), 9)", "time.sleep(60)"])
+def test_what_it_leaves_in_a_session_of_its_own_is_ended_where_it_is_alone(then: str) -> None:
+    ours = subprocess.Popen(["sleep", "60"])
+    try:
+        done = run(LEAVES + then, seconds=3, alone=True)
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(done.output), 0)
+        assert [words.split()[-1] for words in done.left] == ["left"]
+        assert ours.poll() is None
+    finally:
+        ours.kill()
+        ours.wait()
 
 
 def test_a_signal_is_told() -> None:

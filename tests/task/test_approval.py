@@ -88,6 +88,17 @@ def test_a_second_word_is_told_what_the_first_was(
         decide(holds, asked, grant=True, how="command", reason="")
 
 
+def test_a_grant_is_taken_back_by_command_until_it_is_used(
+    account: Account, holds: Holds, question: Callable[..., Question]
+) -> None:
+    asked = ask(account, holds, question(), None)
+    decide(holds, asked, grant=True, how="command", reason="")
+    decide(holds, asked, grant=False, how="command", reason="too early")
+    found = holds.approval(asked.id)
+    assert found is not None
+    assert (found.state, found.reason) == ("refused", "too early")
+
+
 def test_without_anybody_to_ask_it_waits(
     account: Account, holds: Holds, question: Callable[..., Question]
 ) -> None:

@@ -70,7 +70,7 @@ def test_what_changed_is_proposed_and_can_be_made_again(
     (scratch / OURS).mkdir()
     (scratch / OURS / "task.json").write_text("{}")
     proposed = propose(recorder, base, scratch)
-    assert in_words(proposed.made, base.tree) == "M a.txt, D deep/b.txt, A new/, A new/c.bin"
+    assert in_words(proposed) == "M a.txt, D deep/b.txt, A new/, A new/c.bin"
     assert counted(proposed.made, base.tree) == {"added": 2, "changed": 1, "removed": 1}
     recording.writer.flush()
     again = tmp_path / "again"
@@ -95,13 +95,31 @@ def test_modes_are_shown_to_who_is_asked(source: Path, scratch: Path, recorder: 
     (scratch / "new.sh").chmod(0o755)
     (scratch / "to").symlink_to("/etc")
     before = (source / "a.txt").stat().st_mode & 0o7777, (source / "deep").stat().st_mode & 0o7777
-    said = in_words(propose(recorder, base, scratch).made, base.tree)
+    said = in_words(propose(recorder, base, scratch))
     assert said.split(", ") == [
         f"M a.txt (mode {before[0]:04o} to 4755)",
         f"M deep/ (mode {before[1]:04o} to 0777)",
         "M link/ (mode 0700)",
         "A new.sh (mode 0755)",
-        "A to (a link)",
+        "A to (a link to /etc)",
+    ]
+
+
+def test_links_and_special_files_are_shown_to_who_is_asked(
+    source: Path, scratch: Path, recorder: Recorder
+) -> None:
+    base = copy_folder(source, scratch, recorder)
+    for name in ("a.txt", "link", "run.sh"):
+        (scratch / name).unlink()
+    (scratch / "a.txt").symlink_to("../elsewhere")
+    (scratch / "link").symlink_to("deep/b.txt")
+    os.mkfifo(scratch / "run.sh")
+    proposed = propose(recorder, base, scratch)
+    assert proposed.leaving == ["a.txt"]
+    assert in_words(proposed).split(", ") == [
+        "M a.txt (a link to ../elsewhere)",
+        "M link (a link to deep/b.txt)",
+        "D run.sh (a named pipe stands there)",
     ]
 
 

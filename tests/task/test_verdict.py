@@ -47,6 +47,8 @@ CASES = [
     ([started(), ended(reported_ref=OTHER), case()], verdict.OTHER_PROPOSAL),
     ([started(), ended(), case("a", "failed")], verdict.CASE_FAILED),
     ([started(), ended(), case("a", "error")], verdict.CASE_FAILED),
+    ([started(), ended(), case("a", "skipped", protected=True), case("b")], verdict.CASE_SKIPPED),
+    ([started(), ended(), case("a", "skipped"), case("b", "skipped")], verdict.CASE_SKIPPED),
     ([started(), ended(), case("a", "failed"), baseline(version="11")], verdict.CASE_FAILED),
     ([started(), ended(), case(), baseline(version="11")], verdict.OTHER_BASELINE),
     (
@@ -78,6 +80,12 @@ def test_nothing_proposed_passes_never() -> None:
     assert judge(facts, proposal_ref=REF, changes=0).rule == verdict.NOTHING_PROPOSED
 
 
+def test_a_link_that_leads_out_of_the_proposal_stops_it_whatever_the_checks_say() -> None:
+    facts: list[Fact] = [started(), ended(), case()]
+    judged = judge(facts, proposal_ref=REF, changes=1, leaving=["a", "b"])
+    assert (judged.verdict, judged.rule, judged.detail) == ("STOP", verdict.LINK_LEAVES, "a, b")
+
+
 def test_what_the_sensor_loaded_is_not_the_checkers_word() -> None:
     loaded = baseline(version="11", reported=False)
     assert (
@@ -88,6 +96,12 @@ def test_what_the_sensor_loaded_is_not_the_checkers_word() -> None:
 def test_the_failed_cases_are_named() -> None:
     facts = [started(), ended(), case("a", "failed", protected=True), case("b", "error"), case("c")]
     assert judge(facts, proposal_ref=REF, changes=1).detail == "protected a, b"
+
+
+def test_a_case_that_was_skipped_did_not_pass_and_each_counts_once() -> None:
+    facts = [started(), ended(), case(), case("b", "skipped"), started(2), ended(2)]
+    facts += [case(check=2), case("b", "skipped", check=2)]
+    assert judge(facts, proposal_ref=REF, changes=1).detail == "1 of 2"
 
 
 FACTS = st.lists(
@@ -110,7 +124,7 @@ FACTS = st.lists(
 def test_nothing_passes_with_a_fault_in_it(facts: list[Fact]) -> None:
     judged = judge(facts, proposal_ref=REF, changes=1)
     if judged.verdict == "PASS":
-        assert any(isinstance(fact, CheckResult) for fact in facts)
+        assert any(isinstance(fact, CheckResult) and fact.outcome == "passed" for fact in facts)
         for fact in facts:
             assert not (isinstance(fact, CheckResult) and fact.outcome in ("failed", "error"))
             assert not (isinstance(fact, CheckStarted) and fact.read_ref != REF)

@@ -1,6 +1,7 @@
 """A case's records: numbered, dated, by name, written once."""
 
 import json
+import os
 import stat
 import threading
 from pathlib import Path
@@ -29,6 +30,22 @@ def test_only_the_owner_may_look(case: Case) -> None:
     case.add("opened", by="ada", written=5, body={})
     assert stat.S_IMODE(case.folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((case.folder / "001-opened.json").stat().st_mode) == 0o400
+
+
+def test_what_stands_in_the_place_of_a_record_is_said(case: Case) -> None:
+    case.add("opened", by="ada", written=5, body={})
+    place = case.folder / "007-x.json"
+    place.mkdir()
+    with pytest.raises(NoCase, match=r"007-x\.json cannot be read: it is no file"):
+        case.entries()
+    place.rmdir()
+    os.mkfifo(place)
+    with pytest.raises(NoCase, match="it is no file"):
+        case.entries()
+    place.unlink()
+    place.symlink_to("nowhere")
+    with pytest.raises(NoCase, match="No such file"):
+        case.entries()
 
 
 def test_two_writers_never_take_one_number(case: Case) -> None:

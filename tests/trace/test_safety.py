@@ -98,6 +98,34 @@ def test_after_reconciling(
     assert investigated(tape.end("unresolved")).safety.state == expected
 
 
+@pytest.mark.parametrize("status", ["200 OK", "403 Forbidden"])
+def test_what_an_agent_sent_elsewhere_leaves_open_whether_to_reconcile(
+    plane_tape: NewTape, investigated: Investigate, status: str
+) -> None:
+    tape = plane_tape()
+    tape.recording.request(1, b"{}", method="POST", target="/orders")
+    tape.recording.reply(1, [b"ok"], status=status)
+    tape.agents_plane()
+    tape.check()
+    safe = investigated(tape.end()).safety
+    assert (safe.questions[0].answer, safe.questions[4].answer) == ("unknown", "unknown")
+    assert "may have changed something" in safe.questions[4].because
+
+
+def test_a_tape_that_follows_had_no_workspace_of_an_agent(
+    plane_tape: NewTape, investigated: Investigate
+) -> None:
+    tape = plane_tape()
+    tape.put(planes.TaskFollows, run_id="R", tape_id="T", relation="apply")
+    tape.put(planes.CleanupDone, folder="/scratch/2", outcome="removed")
+    asked = investigated(tape.end("applied")).safety.questions[1]
+    assert (asked.answer, asked.because) == ("yes", "none was made: no agent ran")
+    failed = plane_tape("failed.tape")
+    failed.put(planes.TaskFollows, run_id="R", tape_id="T", relation="recheck")
+    failed.put(planes.CleanupDone, folder="/scratch/2", outcome="failed")
+    assert investigated(failed.end("applied")).safety.questions[1].answer == "no"
+
+
 def test_rolled_back(plane_tape: NewTape, investigated: Investigate) -> None:
     tape = passed(plane_tape())
     tape.act()

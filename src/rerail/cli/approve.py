@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("approval_id", metavar="[ID]", required=False)
-@click.option("--refuse", is_flag=True, help="Refuse it.")
+@click.option("--refuse", is_flag=True, help="Refuse it; take back an unused grant.")
 @click.option("--reason", metavar="TEXT", default="", help="Why, for the tape.")
 @click.option("--all", "everything", is_flag=True, help="List those that are decided too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")

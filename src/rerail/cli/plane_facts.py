@@ -72,7 +72,8 @@ def _check_words(event: Event) -> str:
             return f"check {event.check_id} of {short(event.proposal_ref)}{other}"
         case planes.CheckEnded():
             how = ending(event.status, event.signal, timed_out=event.timed_out)
-            return _with(f"check {event.check_id} {how}{_said(event.output)}", event.problem)
+            left = f", left running and ended: {'; '.join(event.left)}" if event.left else ""
+            return _with(f"check {event.check_id} {how}{_said(event.output)}{left}", event.problem)
         case planes.CheckResult():
             protected = "protected " if event.protected else ""
             name = f"check {event.check_id}: {protected}{event.name} {event.outcome}"

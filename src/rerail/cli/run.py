@@ -188,9 +188,11 @@ def _tape_of(source: Path) -> Path:
     if not source.is_dir():
         return source
     from rerail.trace.case import Case
-    from rerail.trace.sources_of_case import entries_of
+    from rerail.trace.sources_of_case import entries_of, must_be_as_taken_in
 
-    return entries_of(Case.open(source))[0].found_at(source)
+    first = entries_of(Case.open(source))[:1]
+    must_be_as_taken_in(first, source)
+    return first[0].found_at(source)
 
 
 @contextmanager

@@ -82,6 +82,10 @@ def _meant(name: str) -> tuple[str, str]:
     """The run and the task of a tape, or a task by its id."""
     path = Path(name)
     if not path.is_file():
+        if path.suffix == ".tape" or "/" in name:
+            raise UsageProblem(
+                f"there is no tape {name}", hint="name a tape that is there, or a task by its id"
+            )
         return "", name
     from rerail.tape.reader import Tape
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISFIFO
 from typing import Any, Final, NamedTuple
 
 import zstandard
@@ -147,6 +148,8 @@ def _unpacked(path: Path) -> bytes:
 
 def _beginning(path: Path) -> bytes:
     try:
+        if S_ISFIFO(path.stat().st_mode):
+            raise _refused(path, "it is a pipe, and is read more than once", "write it to a file")
         with path.open("rb") as opened:
             return opened.read(8)
     except IsADirectoryError as error:

@@ -98,7 +98,7 @@ class Child:
         """Give the signals back, adopt no more, close what is open. The command may go on."""
         self._forwarding.release()
         self._reap_adopted()
-        _adopt_orphans(False)
+        adopt_orphans(False)
         if self.pidfd >= 0:
             os.close(self.pidfd)
             self.pidfd = -1
@@ -129,7 +129,7 @@ class Child:
         self._forwarding.apart = bool(streams)
         self._forwarding.install()
         # Before the start: a command may be gone, and its orphans with it, within a millisecond.
-        _adopt_orphans(True)
+        adopt_orphans(True)
         try:
             go = partial(
                 spawn, words, cwd=cwd, environment=environment, sandbox=sandbox, ports=ports,
@@ -216,7 +216,7 @@ def start(
     return child
 
 
-def _adopt_orphans(wanted: bool) -> None:
+def adopt_orphans(wanted: bool) -> None:
     """Descendants whose parent ends become our children, not init's (prctl(2)); Linux only."""
     with suppress(AttributeError, ImportError, OSError):
         import ctypes

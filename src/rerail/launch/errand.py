@@ -1,22 +1,25 @@
 """An errand: a command run within a time limit, in a sandbox or not, both its streams kept.
 
 It has a session of its own, and no terminal: at the time limit all of the session's first group is
-ended. One at a time, where `aside` is for many. Knows no tape. Whether what was begun has had an
-effect, nobody can tell from here.
+ended. Where it is the only one at a time, all that it leaves running is ended with it. Knows no
+tape. Whether what was begun has had an effect, nobody can tell from here.
 """
 
 import os
 import select
+import shlex
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from msgspec import Struct
 
 from rerail.clock import monotonic_ns
 from rerail.errors import UsageProblem
+from rerail.launch.child import adopt_orphans
+from rerail.launch.family import arguments_of, descendants_of, is_childless, own_children
 from rerail.launch.spawn import spawn
 
 if TYPE_CHECKING:
@@ -35,7 +38,8 @@ _PIECE: Final = 1 << 16
 
 
 class Errand(Struct, frozen=True):
-    """How it ended and what it said. `cut`: it said more than is kept."""
+    """How it ended and what it said. `cut`: it said more than is kept; `left`: the commands that it
+    had left running, and that were ended."""
 
     status: int
     signal: int = 0
@@ -43,6 +47,7 @@ class Errand(Struct, frozen=True):
     output: bytes = b""
     errors: bytes = b""
     cut: bool = False
+    left: tuple[str, ...] = ()
 
     @property
     def well(self) -> bool:
@@ -67,10 +72,12 @@ def run_errand(
     seconds: float,
     sandbox: "Sandbox | None" = None,
     on_start: Callable[[int], None] | None = None,
+    alone: bool = False,
 ) -> Errand:
     """Run a command to its end, or to the time limit. It ends with us, too.
 
-    `on_start` is told the number of its session, which is that of its first process.
+    `on_start` is told the number of its session, which is that of its first process. `alone`: we
+    start nothing else meanwhile, so that what comes to us is its own, and is ended with it.
 
     Raises `CommandNotFound`, `CommandNotExecutable`, `UsageProblem`, `SandboxFailed` where it could
     not be started: then it has done nothing.
@@ -80,6 +87,7 @@ def run_errand(
         errors, errors_end = os.pipe()
         closing.callback(os.close, output)
         closing.callback(os.close, errors)
+        family = closing.enter_context(_Family()) if alone else None
         with Path(os.devnull).open("rb") as nothing:
             try:
                 streams = (nothing.fileno(), output_end, errors_end)
@@ -89,14 +97,58 @@ def run_errand(
             finally:
                 os.close(output_end)
                 os.close(errors_end)
-        return _Watched(pid, output, errors, seconds).ended(on_start)
+        return _Watched(pid, output, errors, seconds, family).ended(on_start)
+
+
+class _Family:
+    """Everything that comes to this process while it is open, orphans too: the errand's own."""
+
+    def __init__(self) -> None:
+        self._strangers = frozenset(own_children())
+        self._ended: dict[int, str] = {}
+
+    def __enter__(self) -> Self:
+        # Before the start: what it starts may be an orphan within a millisecond.
+        adopt_orphans(True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+        adopt_orphans(False)
+
+    def end(self) -> tuple[str, ...]:
+        """Kill what is left, and what that starts meanwhile; returns all that was ended so far."""
+        while left := self._left():
+            self._ended |= left
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self._reap()
+        self._reap()
+        return tuple(self._ended.values())
+
+    def _left(self) -> dict[int, str]:
+        if is_childless(but=self._strangers):
+            return {}
+        found = descendants_of(os.getpid(), but=self._strangers)
+        # One without arguments is on its way out: it has given its memory back already.
+        return {pid: shlex.join(words) for pid in found if (words := arguments_of(pid))}
+
+    def _reap(self) -> None:
+        for pid in own_children():
+            if pid not in self._strangers:
+                with suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
 
 
 class _Watched:
     """The running command, its two streams and its deadline."""
 
-    def __init__(self, pid: int, output: int, errors: int, seconds: float) -> None:
+    def __init__(
+        self, pid: int, output: int, errors: int, seconds: float, family: _Family | None
+    ) -> None:
         self._pid = pid
+        self._family = family
         try:
             self._end = os.pidfd_open(pid)
         except BaseException:
@@ -123,12 +175,13 @@ class _Watched:
             code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
         finally:
             os.close(self._end)
+        left = self._family.end() if self._family else ()
         self._deadline = monotonic_ns() + _LINGER_NS
         self._listen(until_end=False)
         output, errors = (bytes(said) for said in self._said.values())
         number = -code if code < 0 else 0
         return Errand(
-            128 + number if number else code, number, timed_out, output, errors, self._cut
+            128 + number if number else code, number, timed_out, output, errors, self._cut, left
         )
 
     def _listen(self, *, until_end: bool) -> bool:

@@ -53,15 +53,21 @@ def family_of(pid: int) -> list[int]:
     return found[1:]
 
 
-def descendants_of(pid: int) -> list[int]:
-    """The processes below `pid` that still run, in the order of their numbers."""
+def descendants_of(pid: int, *, but: Container[int] = ()) -> list[int]:
+    """The processes below `pid` that still run, in the order of their numbers; `but` these, and
+    what is below them."""
     children: dict[int, list[Relative]] = {}
     for relative in _everybody():
         children.setdefault(relative.parent, []).append(relative)
     found: list[int] = []
     generation = [pid]
     while generation:
-        born = [child for parent in generation for child in children.get(parent, [])]
+        born = [
+            child
+            for parent in generation
+            for child in children.get(parent, [])
+            if child.pid not in but
+        ]
         found += [child.pid for child in born if not child.ended]
         generation = [child.pid for child in born]
     return sorted(found)

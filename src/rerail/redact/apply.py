@@ -243,7 +243,7 @@ _FIELDS: Final = _table(
     ),
     (planes.ProposalMade, {"left_out": Redactor._not_captured}),
     (planes.CheckStarted, {"argv": _ARGUMENTS, "version": _TEXT, "folder": _TEXT}),
-    (planes.CheckEnded, {"output": _BODY, "errors": _BODY, "problem": _TEXT}),
+    (planes.CheckEnded, {"output": _BODY, "errors": _BODY, "problem": _TEXT, "left": _LINES}),
     (planes.CheckResult, {"name": _TEXT, "detail": _TEXT, "tests": _TEXT}),
     (planes.VerdictEmitted, {"rule": _TEXT, "detail": _TEXT}),
     (planes.ApprovalRequested, {"target": _TEXT, "who": _LINES}),

@@ -160,7 +160,8 @@ class CheckStarted(Event, frozen=True, kw_only=True, tag="check.started"):
 class CheckEnded(Event, frozen=True, kw_only=True, tag="check.ended"):
     """The checker has ended: its raw evidence. `problem` says why its results cannot be read.
 
-    `reported_ref` is the proposal that the checker says it read, where it says so.
+    `reported_ref` is the proposal that the checker says it read, where it says so. `left` are the
+    commands that it had left running; they were ended.
     """
 
     check_id: int
@@ -171,6 +172,7 @@ class CheckEnded(Event, frozen=True, kw_only=True, tag="check.ended"):
     errors: Body | None = None
     reported_ref: bytes = b""
     problem: str = ""
+    left: list[str] = []
 
 
 class CheckResult(Event, frozen=True, kw_only=True, tag="check.result"):
@@ -241,7 +243,15 @@ class ApprovalUnusable(Event, frozen=True, kw_only=True, tag="approval.unusable"
     approval_id: str
     proposal_ref: bytes
     target: str
-    why: Literal["expired", "used", "other proposal", "other target", "not granted", "unknown"]
+    why: Literal[
+        "expired",
+        "used",
+        "other proposal",
+        "other target",
+        "other contract",
+        "not granted",
+        "unknown",
+    ]
     detail: str = ""
 
 

@@ -17,7 +17,7 @@ from rerail.errors import UsageProblem
 from rerail.holds import Approval, Holds, WhyNot, new_id
 from rerail.tape.plane_records import ApprovalDecided, ApprovalRequested, ApprovalUnusable
 from rerail.task.account import Account
-from rerail.task.contract import Contract, seconds
+from rerail.task.contract import Contract, digest_of, seconds
 from rerail.task.policy import Policy, parse_policy
 from rerail.task.trees import Proposed, in_words
 
@@ -126,7 +126,11 @@ def decide(holds: Holds, approval: Approval, *, grant: bool, how: str, reason: s
         raise UsageProblem(
             f"{approval.id} has expired", hint="run the task again: the proposal is asked for anew"
         )
-    if not holds.decide(approval.id, grant=grant, by=who, how=how, reason=reason):
+    decided = holds.decide(approval.id, grant=grant, by=who, how=how, reason=reason)
+    if not decided and not grant and how == "command":
+        # Not at the terminal: whoever says no there has not heard that it is granted.
+        decided = holds.take_back(approval.id, by=who, how=how, reason=reason)
+    if not decided:
         found = holds.approval(approval.id) or approval
         raise UsageProblem(
             f"{approval.id} is {found.state} already", hint="`rerail approve` lists what waits"
@@ -157,9 +161,10 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
         tape=str(question.tape.absolute()),
         proposal=question.proposed.ref.hex(),
         target=question.target,
-        summary=in_words(question.proposed.made, question.proposed.base.tree),
+        summary=in_words(question.proposed),
         expires=wall_ns() + int(seconds(terms.ttl) * 1e9),
         who="\n".join(terms.by),
+        contract=digest_of(question.contract),
     )
     account.note(
         ApprovalRequested,

@@ -111,6 +111,7 @@ class _Check:
             environment=self._environment(place, tree),
             seconds=seconds(checker.time),
             sandbox=bench.plane(place),
+            alone=True,
         )
         self._take_down(done)
 
@@ -135,6 +136,7 @@ class _Check:
             errors=self._account.said(done.errors),
             reported_ref=_digest(reported),
             problem=problem,
+            left=list(done.left),
             **self._account.outcome(done),
         )
         if report is None:

@@ -244,3 +244,20 @@ def _in_words(said: str) -> str:
     what = what.replace("Object missing required field", "there is no key")
     what = what.replace("Object contains unknown field", "no such key:")
     return f"{place}: {what}" if place else what
+
+
+def digest_of(contract: Contract) -> str:
+    """The SHA-256 of what a contract says, in hexadecimal: however its file is written."""
+    return sha256(msgspec.json.encode(contract, order="deterministic")).hexdigest()
+
+
+def differences(one: _Part, other: _Part) -> list[str]:
+    """The keys by which two contracts differ, `target.apply.command` for one in a part."""
+    found = []
+    for name in one.__struct_fields__:
+        this, that = getattr(one, name), getattr(other, name)
+        if isinstance(this, _Part) and isinstance(that, _Part):
+            found += [f"{name}.{inner}" for inner in differences(this, that)]
+        elif this != that:
+            found.append(name)
+    return found

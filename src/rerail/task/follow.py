@@ -30,7 +30,7 @@ from rerail.tape.reader import Tape
 from rerail.task.account import Account
 from rerail.task.agent_plane import Layout
 from rerail.task.approval import Person, read_policy
-from rerail.task.contract import Contract, words
+from rerail.task.contract import Contract, differences, words
 from rerail.task.place import Place
 from rerail.task.runner import CREDENTIAL_VARIABLE, Done, Read, note_proposal, read_contract
 from rerail.task.sensor import load_baseline
@@ -81,6 +81,7 @@ def _follow(
         if relation == "apply":
             holds.refuse_if_held(read.contract.task)
             _must_have_passed(stored, read.contract)
+            _must_be_the_same(stored, read)
         following = _Following(settings, relation, tape, stored, read, holds)
         return following.go(work)
 
@@ -95,6 +96,25 @@ def _must_have_passed(stored: Stored, contract: Contract) -> None:
         raise UsageProblem(
             f"the verdict on {stored.path} is {said}: nothing is applied without a PASS",
             hint="`rerail run --recheck` works it out anew",
+        )
+
+
+def _must_be_the_same(stored: Stored, read: Read) -> None:
+    """The PASS, and whatever is approved, is of the contract on the tape, and of no other."""
+    if found := differences(stored.contract, read.contract):
+        raise UsageProblem(
+            f"{read.name} is not the contract by which {stored.path} passed: "
+            f"it differs in {', '.join(found)}",
+            hint="put it back as it was, or check the proposal by it: `rerail run --recheck`",
+        )
+
+
+def _must_be_its_baseline(stored: Stored, digest: bytes) -> None:
+    if stored.baseline not in (b"", digest):
+        raise UsageProblem(
+            f"the baseline `{stored.contract.baseline.name}` is not the one by which "
+            f"{stored.path} passed: its content is another",
+            hint="put it back as it was, or check the proposal by it: `rerail run --recheck`",
         )
 
 
@@ -199,6 +219,8 @@ class _Following:
         self._baseline = load_baseline(
             self._account, self._read.contract.baseline, self._read.home
         ).content
+        if self._relation == "apply":
+            _must_be_its_baseline(self._stored, self._account.blob(self._baseline))
 
     def _proposed(self) -> Proposed:
         """The stored proposal, put onto this tape too, unchanged."""

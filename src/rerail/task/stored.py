@@ -5,6 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from rerail.errors import NotOnTape, TapeAltered
+from rerail.tape.links import new_ways_out
 from rerail.tape.plane_records import (
     BaselineLoaded,
     CheckEnded,
@@ -23,7 +24,8 @@ from rerail.task.verdict import Fact, Judged, judge
 class Stored(Struct, frozen=True):
     """A run in two planes as its tape tells it; the last proposal and verdict, if there are any.
 
-    `judged` is the verdict worked out again from the recorded checks.
+    `judged` is the verdict worked out again from the recorded checks, `baseline` the digest of what
+    they measured against.
     """
 
     path: Path
@@ -34,6 +36,7 @@ class Stored(Struct, frozen=True):
     made: ProposalMade | None
     verdict: VerdictEmitted | None
     judged: Judged | None
+    baseline: bytes = b""
 
     @property
     def passed(self) -> bool:
@@ -66,12 +69,25 @@ def read_run(tape: Tape) -> Stored:
             f"{tape.path} is no run of a task: there is no contract on it",
             hint="`rerail run` makes such tapes",
         )
+    loaded = (fact for fact in facts if isinstance(fact, BaselineLoaded) and not fact.reported)
+    measure = next((fact.content for fact in loaded), None)
     contract = parse(tape.blob(accepted.contract.digest), accepted.source or "the contract")
     judged = None
     if made is not None:
         changes = made.added + made.changed + made.removed
-        judged = judge(facts, proposal_ref=made.proposal_ref, changes=changes)
-    return Stored(tape.path, tape.id, tape.run.run_id, accepted, contract, made, verdict, judged)
+        leaving = new_ways_out(*trees_on(tape, made))
+        judged = judge(facts, proposal_ref=made.proposal_ref, changes=changes, leaving=leaving)
+    return Stored(
+        tape.path,
+        tape.id,
+        tape.run.run_id,
+        accepted,
+        contract,
+        made,
+        verdict,
+        judged,
+        measure.digest if measure else b"",
+    )
 
 
 def made_on(stored: Stored) -> ProposalMade:

@@ -79,6 +79,7 @@ class Reach:
             environment=self._environment | told,
             seconds=seconds(time),
             on_start=on_start,
+            alone=True,
         )
 
     def argv(self, command: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ A checker and an applier are given folders made here from what is on the tape, a
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
-from stat import S_IFMT, S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
+from stat import S_IFMT, S_IMODE, S_ISREG
 from typing import Final
 
 import msgspec
@@ -16,15 +16,15 @@ from rerail.capture.recorder import Recorder
 from rerail.clock import file_time_ns
 from rerail.errors import UsageProblem
 from rerail.tape.event import NotCaptured
+from rerail.tape.links import new_ways_out
 from rerail.tape.proposals import (
-    Change,
     Proposal,
     encode_proposal,
     proposal,
     ref_of,
     without_times,
 )
-from rerail.tape.trees import Tree, encode_tree
+from rerail.tape.trees import Entry, Tree, encode_tree
 from rerail.workspace.changes import held
 from rerail.workspace.left_out import LeftOut
 from rerail.workspace.pack import Packer, digest_of
@@ -57,6 +57,11 @@ class Proposed(Struct, frozen=True):
     made: Proposal
     base: Kept
     after: Kept
+
+    @property
+    def leaving(self) -> list[str]:
+        """Its links that lead out of it."""
+        return new_ways_out(self.base.tree, self.after.tree)
 
 
 def keep_folder(recorder: Recorder, folder: Path) -> Kept:
@@ -115,27 +120,43 @@ def counted(made: Proposal, base: Tree) -> dict[str, int]:
     return {"added": added, "changed": len(made.changes) - added - removed, "removed": removed}
 
 
-def in_words(made: Proposal, base: Tree) -> str:
-    """The paths, for who is asked: `M retry.yaml, A notes.md, M keys/ (mode 0700 to 0777)`."""
-    before = {entry.path: entry.mode for entry in base}
-    return ", ".join(_in_words(change, before.get(change.path, 0)) for change in made.changes)
+def in_words(proposed: Proposed) -> str:
+    """The paths, for who is asked: `M retry.yaml, A to (a link to b), M keys/ (mode 0700 to 0777)`.
+
+    Of what is gone it is said where something stands there that no proposal holds.
+    """
+    before = {entry.path: entry for entry in proposed.base.tree}
+    after = {entry.path: entry for entry in proposed.after.tree}
+    instead = {item.path: item.why for item in proposed.after.left_out}
+    said = []
+    for change in proposed.made.changes:
+        was, now = before.get(change.path), after.get(change.path)
+        name = change.path.decode("utf-8", "surrogateescape") or "."
+        said.append(_in_words(name, was, now) if now else _gone(name, was, instead.get(name, "")))
+    return ", ".join(said)
 
 
-def _in_words(change: Change, before: int) -> str:
-    letter = "D" if not change.mode else "M" if before else "A"
-    path = change.path.decode("utf-8", "surrogateescape") or "."
-    folder = "/" if S_ISDIR(change.mode or before) else ""
-    return f"{letter} {path}{folder}{_of_mode(before, change.mode)}"
+def _gone(name: str, was: Entry | None, instead: str) -> str:
+    folder = "/" if was and was.is_folder else ""
+    return f"D {name}{folder}{f' ({instead} stands there)' if instead else ''}"
+
+
+def _in_words(name: str, was: Entry | None, now: Entry) -> str:
+    folder = "/" if now.is_folder else ""
+    kind = _of_link(now) if now.kind == "link" else _of_mode(was.mode if was else 0, now.mode)
+    return f"{'M' if was else 'A'} {name}{folder}{kind}"
+
+
+def _of_link(now: Entry) -> str:
+    return f" (a link to {now.content.decode('utf-8', 'surrogateescape')})"
 
 
 def _of_mode(before: int, after: int) -> str:
     """What is said of a mode: what it was and is now; of a new file, whether it is unusual."""
-    if not after or before == after:
+    if before == after:
         return ""
     if before and S_IFMT(before) == S_IFMT(after):
         return f" (mode {S_IMODE(before):04o} to {S_IMODE(after):04o})"
-    if S_ISLNK(after):
-        return " (a link)"
     usual = _USUAL if S_ISREG(after) else _USUAL | 0o111
     return f" (mode {S_IMODE(after):04o})" if before or S_IMODE(after) & ~usual else ""
 

@@ -18,11 +18,13 @@ from rerail.tape.plane_records import (
 )
 
 NOTHING_PROPOSED: Final = "nothing proposed"
+LINK_LEAVES: Final = "link leaves"
 NO_CHECK: Final = "no check"
 CHECK_UNREADABLE: Final = "check unreadable"
 OTHER_PROPOSAL: Final = "other proposal"
 CASE_WAVERS: Final = "case wavers"
 CASE_FAILED: Final = "case failed"
+CASE_SKIPPED: Final = "case skipped"
 OTHER_BASELINE: Final = "other baseline"
 STATUS: Final = "checker's status"
 ALL_PASSED: Final = "all passed"
@@ -39,26 +41,31 @@ class Judged(Struct, frozen=True):
     checks: tuple[int, ...] = ()
 
 
-def judge(facts: Iterable[Fact], *, proposal_ref: bytes, changes: int) -> Judged:
+def judge(
+    facts: Iterable[Fact], *, proposal_ref: bytes, changes: int, leaving: Sequence[str] = ()
+) -> Judged:
     """The verdict on a proposal of so many `changes`, from the facts about its checks.
 
+    `leaving` are its links that lead out of it: who applies it would read what the agent could not.
     The first rule that stops it decides; where none does, it passes.
     """
     seen = _Seen(list(facts), proposal_ref)
     if not changes:
         return Judged("STOP", NOTHING_PROPOSED, "the workspace is as it was")
     for rule, detail in (
+        (LINK_LEAVES, ", ".join(leaving)),
         (NO_CHECK, "" if seen.started else "no check was run"),
         (CHECK_UNREADABLE, seen.unreadable()),
         (OTHER_PROPOSAL, seen.other_proposal()),
         (CASE_WAVERS, seen.wavering()),
         (CASE_FAILED, seen.failed()),
+        (CASE_SKIPPED, seen.skipped()),
         (OTHER_BASELINE, seen.other_baseline()),
         (STATUS, seen.bad_status()),
     ):
         if detail:
             return Judged("STOP", rule, detail, seen.checks)
-    return Judged("PASS", ALL_PASSED, f"{len(seen.results)} of {len(seen.results)}", seen.checks)
+    return Judged("PASS", ALL_PASSED, seen.counted(), seen.checks)
 
 
 class _Seen:
@@ -118,6 +125,20 @@ class _Seen:
             if result.outcome in ("failed", "error")
         )
         return ", ".join(names)
+
+    def skipped(self) -> str:
+        """What no case has shown: a protected one was not tried, or none passed."""
+        skipped = [result for result in self.results if result.outcome == "skipped"]
+        protected = dict.fromkeys(f"protected {case.name}" for case in skipped if case.protected)
+        if not protected and len(skipped) == len(self.results):
+            return "no case passed"
+        return ", ".join(protected)
+
+    def counted(self) -> str:
+        """How many of the cases passed, each counted once however often it was tried."""
+        names = {result.name for result in self.results}
+        passed = {result.name for result in self.results if result.outcome == "passed"}
+        return f"{len(passed)} of {len(names)}"
 
     def other_baseline(self) -> str:
         for loaded in self._baselines:

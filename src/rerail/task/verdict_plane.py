@@ -40,7 +40,7 @@ from rerail.task import target as targets
 from rerail.task.account import Account
 from rerail.task.approval import Person, Question, ask, note_decision, note_unusable, user_name
 from rerail.task.checker import Bench, check
-from rerail.task.contract import Contract
+from rerail.task.contract import Contract, digest_of
 from rerail.task.place import Place
 from rerail.task.target import Reach, Subject
 from rerail.task.trees import Proposed, make
@@ -83,11 +83,16 @@ def plain(environment: Mapping[str, str]) -> dict[str, str]:
 def judge_proposal(desk: Desk, proposed: Proposed, *, run_checks: bool = True) -> Judged:
     """Check a proposal and put down what follows from the checks."""
     facts = []
-    if run_checks and proposed.made.changes:
+    if run_checks and proposed.made.changes and not proposed.leaving:
         desk.account.kept()
         with Tape.open(desk.tape) as tape:
             facts = check(desk.account, _bench(desk), proposed, tape.blob_stream)
-    judged = judge(facts, proposal_ref=proposed.ref, changes=len(proposed.made.changes))
+    judged = judge(
+        facts,
+        proposal_ref=proposed.ref,
+        changes=len(proposed.made.changes),
+        leaving=proposed.leaving,
+    )
     desk.account.note(
         VerdictEmitted,
         "verdict",
@@ -138,6 +143,7 @@ class _Applying:
             proposal=self._proposed.ref.hex(),
             target=self._target.name,
             now=wall_ns(),
+            contract=digest_of(self._desk.contract),
         )
         if why is not None:
             return self._unusable(why)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, Final, Self
 
 from rerail.errors import UserError
@@ -152,7 +153,10 @@ def _number(path: Path) -> int:
 
 
 def _read(path: Path) -> Entry:
+    hint = "records of a case are written by `rerail trace` alone: bring the file back"
     try:
+        if not S_ISREG(path.stat().st_mode):
+            raise NoCase(f"{path} cannot be read: it is no file", hint=hint)
         data = path.read_bytes()
         document = json.loads(data)
         return Entry(
@@ -164,6 +168,7 @@ def _read(path: Path) -> Entry:
             previous=str(document["previous"]),
             digest=sha256(data).hexdigest(),
         )
+    except OSError as error:
+        raise NoCase(f"{path} cannot be read: {error.strerror}", hint=hint) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        hint = "records of a case are written by `rerail trace` alone: bring the file back"
         raise NoCase(f"{path} cannot be read", hint=hint) from error

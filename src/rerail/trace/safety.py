@@ -136,12 +136,10 @@ def _lacking(found: Gathered) -> str:
 
 
 def _workspace(found: Gathered) -> Question:
-    made, done = found.first("scratch.made"), found.last("cleanup.done")
+    made = found.first("scratch.made")
     if made is None:
-        ended = found.last("task.ended")
-        if text(ended, "state") == "not started":
-            return Question(_WORKSPACE, "yes", "none was made: nothing was started")
-        return Question(_WORKSPACE, "unknown", "no record says that the run had one of its own")
+        return _no_workspace(found)
+    done = _cleanup_of(found, text(made, "folder"))
     if done is None:
         return Question(_WORKSPACE, "unknown", "no record says what became of it", (at(made),))
     outcome, folder = text(done, "outcome"), text(done, "folder")
@@ -155,6 +153,27 @@ def _workspace(found: Gathered) -> Question:
         because = f"{folder} was kept: a copy in a folder of its own"
         return Question(_WORKSPACE, "yes", because, evidence)
     return Question(_WORKSPACE, "no", f"{folder} could not be removed", evidence)
+
+
+def _no_workspace(found: Gathered) -> Question:
+    if text(found.last("task.ended"), "state") == "not started":
+        return Question(_WORKSPACE, "yes", "none was made: nothing was started")
+    follows, cleaned = found.last("task.follows"), found.of("cleanup.done")
+    if follows is None:
+        return Question(_WORKSPACE, "unknown", "no record says that the run had one of its own")
+    for done in cleaned:
+        if text(done, "outcome") == "failed":
+            because = f"{text(done, 'folder')} could not be removed"
+            return Question(_WORKSPACE, "no", because, (at(done),))
+    evidence = tuple(map(at, (follows, *cleaned)))
+    return Question(_WORKSPACE, "yes", "none was made: no agent ran", evidence)
+
+
+def _cleanup_of(found: Gathered, folder: str) -> Record | None:
+    """The last of this folder, else of another: a run that follows cleans up after itself."""
+    done = found.of("cleanup.done")
+    own = [one for one in done if text(one, "folder") == folder]
+    return next(reversed(own or done), None)
 
 
 def _approval(found: Gathered, now: int) -> Question:
@@ -260,5 +279,9 @@ def _reconcile(found: Gathered, attempts: Sequence[Attempt]) -> Question:
     lacking = "" if attempts else _lacking(found)
     if lacking:
         return Question(_RECONCILE, "unknown", lacking)
-    because = "every attempt's outcome is known" if attempts else "nothing was sent to it"
-    return Question(_RECONCILE, "no", because)
+    if attempts:
+        return Question(_RECONCILE, "no", "every attempt's outcome is known")
+    if found.written.total():
+        because = "what the agent sent may have changed something where it went"
+        return Question(_RECONCILE, "unknown", because)
+    return Question(_RECONCILE, "no", "nothing was sent to it")

@@ -10,7 +10,9 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Self
 
-from rerail.trace.case import Case, NoCase
+import msgspec
+
+from rerail.trace.case import Case, Entry, NoCase
 from rerail.trace.record import CaseSource
 
 
@@ -37,8 +39,8 @@ class SourceEntry:
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Self:
-        """From a case's record."""
-        return cls(**document)
+        """From a case's record. Raises ValueError where it holds no source."""
+        return msgspec.convert(document, cls)
 
     def values(self) -> dict[str, Any]:
         """For a case's record."""
@@ -59,7 +61,13 @@ class SourceEntry:
 
     def is_as_taken_in(self, path: Path) -> bool:
         """Whether every file that was taken in has the bytes it had then, beside `path`."""
-        return all(_digest(path.parent / name) == digest for name, digest in self.files.items())
+        return next(self.changed(path), None) is None
+
+    def changed(self, path: Path) -> Iterator[tuple[Path, str, str]]:
+        """The files that have not: where, the digest that was taken down, and the one of now."""
+        for name, digest in self.files.items():
+            if (now := _digest(path.parent / name)) != digest:
+                yield path.parent / name, digest, now
 
 
 Opener = Callable[[SourceEntry, Path], CaseSource]
@@ -69,15 +77,41 @@ def entries_of(case: Case) -> list[SourceEntry]:
     """The sources of a case, as its newest record of them has them."""
     for entry in reversed(case.entries()):
         if entry.kind in ("collected", "opened"):
-            return [SourceEntry.read(document) for document in entry.body["sources"]]
+            return _sources_in(case, entry)
     hint = "begin one with `rerail trace open TAPE --question …`"
     raise NoCase(f"{case.folder} names no source", hint=hint)
 
 
+def _sources_in(case: Case, entry: Entry) -> list[SourceEntry]:
+    try:
+        found = [SourceEntry.read(document) for document in entry.body["sources"]]
+        if found:
+            return found
+        problem = "it names none"
+    except (ValueError, KeyError, TypeError) as error:
+        problem = str(error)
+    hint = "records of a case are written by `rerail trace` alone: bring the file back"
+    what = f"record {entry.number} of {case.folder} does not say its sources: {problem}"
+    raise NoCase(what, hint=hint)
+
+
+def must_be_as_taken_in(entries: Sequence[SourceEntry], folder: Path) -> None:
+    """Raises NoCase where another file stands in the place of one that was taken in."""
+    for entry in entries:
+        for path, was, now in entry.changed(entry.found_at(folder)):
+            raise NoCase(
+                f"source {entry.name} of the case is not the file that was taken in: {path} "
+                f"has the SHA-256 {now[:12] or 'of nothing'}, and had {was[:12]}",
+                hint="bring it back; `rerail trace check` says what else does not hold",
+            )
+
+
 @contextmanager
 def opened_sources(case: Case, opener: Opener) -> Iterator[list[CaseSource]]:
-    """All sources of a case, closed at the end of the block."""
-    with opened_entries(entries_of(case), case.folder, opener) as sources:
+    """All sources of a case as they were taken in, closed at the end of the block."""
+    entries = entries_of(case)
+    must_be_as_taken_in(entries, case.folder)
+    with opened_entries(entries, case.folder, opener) as sources:
         yield sources
 
 

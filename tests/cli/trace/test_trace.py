@@ -442,6 +442,51 @@ def test_a_tape_that_was_exchanged_is_noticed(case: Path, rerail: Verb, tape: Pa
     assert points[5]["because"] == "source A is not the file that was taken in"
 
 
+@pytest.mark.parametrize("step", ["timeline", "verify", "diagnose", "safety", "report", "collect"])
+def test_no_step_reads_another_tape_in_the_place_of_a_source(
+    step: str, case: Path, rerail: Verb, tape: Path
+) -> None:
+    tape.unlink()
+    run_8894(tape, checked_by="12")
+    refused = rerail("trace", step, case)
+    refused.assert_complaint(2, "source A of the case is not the file that was taken in")
+    assert records(case) == ["001-opened.json"]
+
+
+def test_no_check_runs_on_another_tape_either(case: Path, rerail: Verb, tape: Path) -> None:
+    tape.unlink()
+    run_8894(tape, checked_by="12")
+    refused = rerail("run", "--recheck", case, "task.yaml")
+    refused.assert_complaint(2, "source A of the case is not the file that was taken in")
+
+
+@pytest.mark.parametrize(
+    ("sources", "problem"),
+    [
+        (["x"], "Expected"),
+        ([{"beside": -1}], "Expected"),
+        ([{"name": "A", "path": "a", "beside": -1, "kind": "tape"}], "Expected `str`"),
+        ("xyz", "Expected"),
+        (7, "not iterable"),
+        ([], "it names none"),
+        (None, "'sources'"),
+    ],
+)
+def test_sources_that_were_altered_are_said(
+    sources: Any, problem: str, case: Path, rerail: Verb
+) -> None:
+    record = case / "001-opened.json"
+    document = json.loads(record.read_text())
+    document["body"]["sources"] = sources
+    if sources is None:
+        del document["body"]["sources"]
+    record.chmod(0o600)
+    record.write_text(json.dumps(document))
+    done = rerail("trace", "timeline", case)
+    done.assert_complaint(2, "record 1 of ")
+    assert problem in done.err
+
+
 def test_a_source_that_is_gone_is_a_point(case: Path, rerail: Verb, tape: Path) -> None:
     tape.unlink()
     done = rerail("trace", "check", case, "--json")

@@ -250,12 +250,14 @@ def for_another_proposal(lab: Lab) -> Made:
 
 @fault("the approval is for another target", "boundary", "refused")
 def for_another_target(lab: Lab) -> Made:
-    asked = lab.run()
+    lab.contract["target"]["name"] = "client/other"
+    other = lab.run()
     approval = lab.waiting()
     lab.rerail("approve", approval)
-    lab.contract["target"]["name"] = "client/other"
+    lab.contract["target"]["name"] = "client/live"
+    asked = lab.run()
     tried = lab.run("--apply", str(asked.tape), "--approval", approval)
-    return Made(asked.tape, (tried.tape,), (asked, tried))
+    return Made(asked.tape, (tried.tape,), (other, asked, tried))
 
 
 @fault("nobody has approved it", "boundary", "refused")

@@ -20,6 +20,7 @@ from rerail.trace.record import CaseSource
 from rerail.trace.sources_of_case import (
     SourceEntry,
     entries_of,
+    must_be_as_taken_in,
     next_name,
     opened_entries,
     opened_file,
@@ -97,6 +98,7 @@ def _collect(
     case: Case, sources: Sequence[Path], mapping: str, run: int, word: str | None
 ) -> _Collected:
     entries = entries_of(case)
+    must_be_as_taken_in(entries, case.folder)
     joined_by: dict[str, Sequence[str]] = {}
     opens = opener()
     for path in sources:

@@ -22,6 +22,9 @@ def main() -> int:
     for _ in range(int(sys.argv[2]) if HOW == "turns" else 1):
         answer = ask()
     Path("retry.json").write_text(answer)
+    if HOW == "links":
+        Path("retry.json").unlink()
+        Path("retry.json").symlink_to(sys.argv[2])
     if HOW == "fills":
         for number in range(8):
             Path(f"large-{number}").write_bytes(os.urandom(400_000))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -33,6 +34,9 @@ def main() -> int:
         },
         "results": [judged(case, proposed) for case in cases["cases"]],
     }
+    if HOW == "leaves":
+        asleep = [sys.executable, "-c", "import time; time.sleep(60)", "left"]
+        subprocess.Popen(asleep, start_new_session=True, stdout=subprocess.DEVNULL)
     if HOW == "other proposal":
         report["proposal"] = "sha256:" + "0" * 64
     if HOW == "wavers" and Path(os.environ["TMPDIR"]).name == "check-2":
