@@ -8,6 +8,7 @@ import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -130,7 +131,8 @@ def run(
     """
     from rerail.task.runner import RunSettings, run_task
 
-    signal.signal(signal.SIGTERM, _terminated)
+    before = signal.signal(signal.SIGTERM, _terminated)
+    context.call_on_close(partial(signal.signal, signal.SIGTERM, before))
     environment = dict(os.environ)
     person = None if no_wait else Terminal()
     output = tape or unnamed_tape()
