@@ -95,3 +95,14 @@ def test_a_run_that_goes_on_live_waits_for_nothing(made: Any) -> None:
         assert not order.holds(1, ended(script, 1), given.set)
 
     in_a_loop(made, play)
+
+
+def test_a_crowd_waits_for_nobody(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order_module, "LARGEST", 2)
+
+    async def play(order: Order, ledger: Ledger, script: Script) -> None:
+        assert not order.holds(1, ended(script, 1), pytest.fail)
+        order.missed(1)
+        assert ledger.notes
+
+    in_a_loop(made, play)

@@ -20,6 +20,10 @@ APART_SECONDS: Final = 0.002
 """How long what comes next waits at most, where it came that much later: so long a process has for
 what follows from the first."""
 
+LARGEST: Final = 32
+"""Calls of a group at most. Where more go on beside each other without a pause, who waits for whom
+would cost more than the order is worth: they come as they are asked for."""
+
 SIDE_BY_SIDE: Final = (
     "refused request was recorded side by side with others of its process: what they read of "
     "clock and random numbers may have changed places"
@@ -43,7 +47,9 @@ class Order:
     """The order of one replay's replies; calls that nothing was beside are not in it."""
 
     def __init__(self, script: Script, ledger: Ledger) -> None:
-        self._beside = _beside(script.exchanges.values())
+        groups = list(_beside(script.exchanges.values()))
+        self._beside = _moments_of(group for group in groups if len(group) <= LARGEST)
+        self._aside = {call[0].exchange for group in groups for call in group}
         self._ledger = ledger
         self._at = {one[1:]: one.at for moments in self._beside.values() for one in moments}
         self._happened: set[tuple[int, What]] = set()
@@ -73,7 +79,7 @@ class Order:
 
     def missed(self, exchange: int) -> None:
         """A request that is most like this one is not on the tape."""
-        if exchange in self._beside:
+        if exchange in self._aside:
             self._ledger.notes[SIDE_BY_SIDE] += 1
 
     def went_live(self) -> None:
@@ -106,18 +112,23 @@ class Order:
         self._let_go(exchange)
 
 
-def _beside(items: Iterable[RecordedExchange]) -> dict[int, deque[Moment]]:
-    """For each model call that others of its process were beside: what happened to them all."""
+def _beside(items: Iterable[RecordedExchange]) -> Iterator[list[list[Moment]]]:
+    """The model calls of each process that others of it were beside, in groups."""
     by_process: defaultdict[int, list[list[Moment]]] = defaultdict(list)
     for item in items:
         asked = item.exchange.request
         if asked is not None and (item.step or item.lane) and not item.exchange.websocket:
             by_process[asked.process_id].append(_moments(item))
-    found: dict[int, deque[Moment]] = {}
     for calls in by_process.values():
-        for group in _groups(sorted(calls)):
-            moments = deque(sorted(one for call in group for one in call))
-            found |= {call[0].exchange: moments for call in group}
+        yield from _groups(sorted(calls))
+
+
+def _moments_of(groups: Iterable[list[list[Moment]]]) -> dict[int, deque[Moment]]:
+    """For each call of a group, what happened to all of it."""
+    found: dict[int, deque[Moment]] = {}
+    for group in groups:
+        moments = deque(sorted(one for call in group for one in call))
+        found |= {call[0].exchange: moments for call in group}
     return found
 
 
