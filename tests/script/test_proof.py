@@ -100,9 +100,7 @@ def has_its_state(tape: Path, state: str) -> bool:
 @pytest.mark.usefixtures("nothing_is_loaded")
 def test_a_changed_byte_of_a_state_is_refused(parked: Path, tmp_path: Path) -> None:
     with Tape.open(parked) as tape:
-        (state,) = [
-            event.state.digest for event in tape.events() if isinstance(event, ScriptPaused)
-        ]
+        pauses = [event for event in tape.events() if isinstance(event, ScriptPaused)]
     tapes = [
         with_a_changed_byte(parked, tmp_path / f"{part}.tape", part / 40) for part in range(40)
     ]
