@@ -1,15 +1,21 @@
 """What every test may ask for: a test authority, scripted origins, a simulated model."""
 
+import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from rerail.testing.origin import Origin
+
+# A busy machine fails no property; CI tries the same examples each time, everybody else new ones.
+settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("suite")
 
 # Before anybody imports it: whoever asks for the list of faults does.
 pytest.register_assert_rewrite("tests.journeys.rail")

@@ -85,7 +85,7 @@ def test_a_long_text_of_anything_is_looked_at_in_good_time(piece: str) -> None:
     assert process_time() - began < 10
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(stories())
 def test_any_story_can_be_looked_at(one: Story) -> None:
     found = detect(Material((one,)))
