@@ -6,6 +6,7 @@ from itertools import takewhile
 from typing import Final
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from rerail import __version__
 from rerail.cli.complaint import complain, of_the_system
@@ -77,6 +78,9 @@ def run(arguments: list[str]) -> int:
             raise
         complain(error.what, error.hint)
         return error.exit_code
+    except NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         hint = f"`{context.command_path} --help` shows the options" if context else None

@@ -18,13 +18,6 @@ class Verbs(click.Group):
     table: ClassVar[Table] = {}
     noun = "verb"
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """With nothing asked for, say what can be asked."""
-        if not args and not ctx.resilient_parsing:
-            click.echo(ctx.get_help(), err=True)
-            ctx.exit(2)
-        return super().parse_args(ctx, args)
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.table)
 

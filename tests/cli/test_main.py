@@ -1,4 +1,4 @@
-"""Groups of verbs: with nothing asked for they say what can be asked."""
+"""The command line itself: with nothing asked for they say what can be asked."""
 
 from collections.abc import Callable
 from typing import Any
