@@ -591,7 +591,7 @@ def test_a_large_body_is_read_only_at_its_beginning(
     make_tape: MakeTape, rerail: Rerail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rerail.llm.bodies.LOOKED_INTO", 10)
-    monkeypatch.setattr("rerail.cli.content.LOOKED_INTO", 10)
+    monkeypatch.setattr("rerail.cli.shown.bodies.LOOKED_INTO", 10)
     tape = make_tape()
     tape.request(1)
     tape.reply(1, [b"0123456789abcdef"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rerail.cli.facts import kind_of
+from rerail.cli.facts.events import kind_of
 from rerail.launch.family import alive_in_session
 from rerail.sandbox import kernel, landlock
 from rerail.tape import plane_records as planes

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rerail.tape.beside import SUFFIXES
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.records import (
     Event,
@@ -15,7 +16,6 @@ from rerail.tape.records import (
     RunEnded,
     RunStarted,
 )
-from rerail.tape.storage import COMPANIONS
 from rerail.tape.writer import TapeWriter
 
 REPLY_HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -113,7 +113,7 @@ class Run:
         """The files as a killed recorder would leave them: what is committed, tape and log."""
         self.writer.flush()
         folder.mkdir(parents=True, exist_ok=True)
-        for suffix in ("", *COMPANIONS):
+        for suffix in ("", *SUFFIXES):
             file = Path(f"{self.path}{suffix}")
             if file.exists():
                 shutil.copyfile(file, folder / file.name)

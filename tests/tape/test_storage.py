@@ -9,7 +9,8 @@ import pytest
 
 from rerail.errors import TapeExists, TapeWriteFailed
 from rerail.tape import form
-from rerail.tape.storage import COMPANIONS, Storage, remove
+from rerail.tape.beside import SUFFIXES
+from rerail.tape.storage import Storage, remove
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ def test_a_reader_in_the_middle_of_reading_does_not_hold_up_the_end(
 
 
 def test_what_lies_beside_a_removed_tape_goes_too(path: Path) -> None:
-    for suffix in ("", *COMPANIONS):
+    for suffix in ("", *SUFFIXES):
         Path(f"{path}{suffix}").touch()
     remove(path)
     assert list(path.parent.iterdir()) == []

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rerail.capture.folders import Folders
 from rerail.clock import file_time_ns
+from rerail.tape.beside import with_companions
 from rerail.tape.records import NotCaptured, SnapshotReason, WorkspaceSnapshot
-from rerail.tape.storage import COMPANIONS
 from rerail.tape.trees import Tree
 from rerail.workspace.changes import changes, held
 from rerail.workspace.left_out import LeftOut
@@ -192,6 +192,6 @@ def _own_files(tape: Path | None, root: Path) -> list[bytes]:
     if tape is None:
         return []
     with suppress(OSError, ValueError):
-        inside = os.fsencode(tape.resolve().relative_to(root.resolve()))
-        return [inside, *(inside + suffix.encode() for suffix in COMPANIONS)]
+        inside = tape.resolve().relative_to(root.resolve())
+        return [os.fsencode(path) for path in with_companions(inside)]
     return []

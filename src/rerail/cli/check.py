@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rerail.cli.texts import json_text, one_line, quantity, say, styled
+from rerail.cli.screen.texts import json_text, one_line, quantity, say, styled
 from rerail.errors import UsageProblem
 from rerail.script.check import Checked, answer_of, check_script
 from rerail.script.recorded import read_script

@@ -45,6 +45,6 @@ def demo(model: Literal["simulated", "local"], folder: Path) -> int:
 
 def _show(line: str) -> None:
     """What can be typed stands out where a person looks."""
-    from rerail.cli.texts import say, styled
+    from rerail.cli.screen.texts import say, styled
 
     say(styled(line, bold=True) if "   $ " in line else line)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rerail.cli.damage import tell_damage
 from rerail.cli.options import TAPE
-from rerail.cli.texts import json_text, one_line, quantity, say, styled
+from rerail.cli.screen.texts import json_text, one_line, quantity, say, styled
+from rerail.cli.shown.damage import tell_damage
 from rerail.errors import RerailError
 from rerail.tape.reader import Tape
 

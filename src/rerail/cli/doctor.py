@@ -39,7 +39,7 @@ class Check(Struct, frozen=True):
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def doctor(as_json: bool) -> int:
     """Try what recording and replaying need here. 0 where all works, else 1."""
-    from rerail.cli.texts import json_text, say
+    from rerail.cli.screen.texts import json_text, say
 
     checks = list(_checks(os.environ))
     if as_json:

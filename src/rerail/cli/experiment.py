@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from rerail.cli.experiment_progress import experiment_progress
-from rerail.cli.texts import block, say
+from rerail.cli.screen.texts import block, say
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerail.cli.texts import block, for_person
+from rerail.cli.screen.texts import block, for_person
 
 if TYPE_CHECKING:
     from rerail.experiment.measured import Run

@@ -9,8 +9,8 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from rerail import __version__
-from rerail.cli.complaint import complain, of_the_system
 from rerail.cli.leaving import READER_GONE, leave
+from rerail.cli.screen.complaint import complain, of_the_system
 from rerail.cli.verbs import Table, Verbs
 from rerail.errors import RerailError
 
@@ -33,7 +33,7 @@ VERBS: Final[Table] = {
     "reconcile": ("rerail.cli.reconcile:reconcile", "What an action did whose outcome is unknown."),
     "runs": ("rerail.cli.runs:runs", "Holds on tasks: what stands, one more, one less."),
     "import": (
-        "rerail.cli.imported:import_",
+        "rerail.cli.import_:import_",
         "Read another program's file: what it shows.",
     ),
     "doctor": ("rerail.cli.doctor:doctor", "Try what recording and replaying need here."),

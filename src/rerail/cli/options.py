@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import click
 
-from rerail.cli.complaint import of_the_system
+from rerail.cli.screen.complaint import of_the_system
 from rerail.errors import RerailError, UsageProblem
 from rerail.wire.forms import split_authority, split_url
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerail.cli.texts import one_line
+from rerail.cli.screen.texts import one_line
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from rerail.cli.complaint import complain, say_aside
 from rerail.cli.held import despite_option, went_on
 from rerail.cli.options import (
     COMMAND_SETTINGS,
@@ -22,6 +21,7 @@ from rerail.cli.options import (
     resolve_option,
     warn_of_secrets,
 )
+from rerail.cli.screen.complaint import complain, say_aside
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
 
@@ -225,7 +225,7 @@ def record(
         complain(kept.failed.what, kept.failed.hint)
         return ending.status or FAILED
     if not quiet:
-        from rerail.cli.texts import quantity, size_text
+        from rerail.cli.screen.texts import quantity, size_text
 
         facts = f"{quantity(kept.exchanges, 'exchange')}, {size_text(kept.size)}"
         say_aside(f"rerail: {'kept' if named else 'kept as'} {kept.tape} ({facts})")

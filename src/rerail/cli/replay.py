@@ -204,7 +204,7 @@ def output_kept(wanted: bool) -> Iterator[int]:
 
 def _tell(report: "Report", output: int | None, *, file: Path | None, quiet: bool) -> None:
     """The report: as JSON where it was asked for, else as text on standard error."""
-    from rerail.cli.texts import block
+    from rerail.cli.screen.texts import block
     from rerail.playback.render import render
     from rerail.playback.report import to_json
 

@@ -131,7 +131,7 @@ def rewind(
     the command then ended well, and a check found no errors; else 1; 2 where it could not start.
     """
     from rerail.cli.replay import live_origins, output_kept
-    from rerail.cli.scores import Asked, checking
+    from rerail.cli.shown.scores import Asked, checking
     from rerail.playback.session import ReplaySettings
     from rerail.rewind.choice import choose, read_target
     from rerail.rewind.onward import Allowed
@@ -174,7 +174,7 @@ def rewind(
             chosen = choose(opened, target, asked.parsed(), how)
         edits = _edits(chosen.step, texts)
         if forks > 1:
-            from rerail.cli.forks import make_forks, tapes_for
+            from rerail.cli.rewind_forks import make_forks, tapes_for
 
             stem = output or _named(tape, chosen.step)
             tapes = tapes_for(stem, forks, overwrite=force)
@@ -249,7 +249,7 @@ def _named(tape: Path, step: int) -> Path:
 
 
 def _tell(report: "RewindReport", output: int | None) -> None:
-    from rerail.cli.texts import block
+    from rerail.cli.screen.texts import block
     from rerail.rewind.report import lines, to_json
 
     if output is not None:

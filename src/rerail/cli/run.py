@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerail.cli.complaint import complain, say_aside
 from rerail.cli.options import log_event, reach, resolve_map
 from rerail.cli.record import make_folder_of, unnamed_tape
-from rerail.cli.texts import one_line
+from rerail.cli.screen.complaint import complain, say_aside
+from rerail.cli.screen.texts import one_line
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Terminal:
 
     def asked(self, approval: "Approval") -> None:
         """Show what is asked."""
-        from rerail.cli.plane_facts import moment, short
+        from rerail.cli.facts.planes import moment, short
         from rerail.task.approval import may_decide
 
         what = approval.summary or short(bytes.fromhex(approval.proposal))

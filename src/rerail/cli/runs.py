@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from rerail.cli.plane_facts import moment
-from rerail.cli.texts import one_line
+from rerail.cli.facts.planes import moment
+from rerail.cli.screen.texts import one_line
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:

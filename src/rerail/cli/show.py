@@ -4,20 +4,20 @@ from pathlib import Path
 
 import click
 
-from rerail.cli import raw as raw_bytes
-from rerail.cli.complaint import complain
-from rerail.cli.damage import tell_damage
-from rerail.cli.facts import event_values
-from rerail.cli.family import relatives, show_family, tapes_in
-from rerail.cli.files import Asked, show_files
-from rerail.cli.follow import follow as follow_tape
-from rerail.cli.listing import overview_values, print_event, print_overview
-from rerail.cli.numbers import Number, check_event, child_of, exchanges_of, read_number
+from rerail.cli.facts.events import event_values
 from rerail.cli.options import TAPE
-from rerail.cli.outline import Outline, read_outline, readable_events
-from rerail.cli.texts import json_array, json_line, json_text, say
-from rerail.cli.whole import Page
-from rerail.cli.whole_values import exchange_values, whole_child_values, whole_event_values
+from rerail.cli.screen.complaint import complain
+from rerail.cli.screen.texts import json_array, json_line, json_text, say
+from rerail.cli.shown import raw as raw_bytes
+from rerail.cli.shown.damage import tell_damage
+from rerail.cli.shown.family import relatives, show_family, tapes_in
+from rerail.cli.shown.files import Asked, show_files
+from rerail.cli.shown.follow import follow as follow_tape
+from rerail.cli.shown.numbers import Number, check_event, child_of, exchanges_of, read_number
+from rerail.cli.shown.outline import Outline, read_outline, readable_events
+from rerail.cli.shown.overview import overview_values, print_event, print_overview
+from rerail.cli.shown.whole import Page
+from rerail.cli.shown.whole_values import exchange_values, whole_child_values, whole_event_values
 from rerail.errors import RerailError, UsageProblem
 from rerail.tape.exchange import Exchange
 from rerail.tape.reader import Tape

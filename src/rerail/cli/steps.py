@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
-from rerail.cli.conversation import print_part, print_turn, read_turns, turn_values
-from rerail.cli.damage import tell_damage
-from rerail.cli.numbers import Number, exchanges_of, read_number
 from rerail.cli.options import TAPE, check_options, trust_option
-from rerail.cli.outline import Outline, read_outline
-from rerail.cli.scores import (
+from rerail.cli.screen.texts import json_text, say
+from rerail.cli.shown.conversation import print_part, print_turn, read_turns, turn_values
+from rerail.cli.shown.damage import tell_damage
+from rerail.cli.shown.numbers import Number, exchanges_of, read_number
+from rerail.cli.shown.outline import Outline, read_outline
+from rerail.cli.shown.pauses import ScriptShown, Told, script_of
+from rerail.cli.shown.scores import (
     Asked,
     checking,
     errors_text,
@@ -20,8 +22,6 @@ from rerail.cli.scores import (
     print_scores,
     score_values,
 )
-from rerail.cli.scripted import ScriptShown, Told, script_of
-from rerail.cli.texts import json_text, say
 from rerail.errors import NotOnTape, UsageProblem
 from rerail.rewind.moments import END, Moments
 from rerail.rewind.scores import Scores, score_tape

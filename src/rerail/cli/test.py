@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rerail.cli.options import COMMAND, TAPE, TakesCommand
-from rerail.cli.texts import json_text, one_line, say
+from rerail.cli.screen.texts import json_text, one_line, say
 from rerail.cli.trace.linked import linked_test
 from rerail.cli.trace.shared import by_option, write
 from rerail.errors import NotOnTape, UsageProblem

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from rerail.cli.options import TAPE
-from rerail.cli.texts import block, json_text, say, styled
+from rerail.cli.screen.texts import block, json_text, say, styled
 from rerail.tape.reader import Tape
 from rerail.tape.repair import Repaired, repair
 from rerail.tape.seal import verify as verify_tape

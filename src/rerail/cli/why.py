@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
-from rerail.cli.damage import tell_damage
-from rerail.cli.texts import duration, json_text, one_line, quantity, say, styled
+from rerail.cli.screen.texts import duration, json_text, one_line, quantity, say, styled
+from rerail.cli.shown.damage import tell_damage
 from rerail.errors import RerailError, UsageProblem
 from rerail.tape.reader import Tape
 from rerail.trace.sources import Source, sources, sources_in

@@ -4,7 +4,6 @@ plan.json      what was promised            runs/*.tape    every run
 ledger.jsonl   the runs that are over       receipt.*      what came of it, as JSON, Markdown, HTML
 """
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,6 +27,7 @@ from rerail.experiment.task import Task, digest
 from rerail.script.recorded import read_script
 from rerail.tape.reader import Tape
 from rerail.tape.seal import verify
+from rerail.whole_file import replace_whole
 
 PLAN: Final = "plan.json"
 LEDGER: Final = "ledger.jsonl"
@@ -121,7 +121,7 @@ def _settle(folder: Path, plan: Plan) -> None:
     """
     path = folder / PLAN
     if not path.exists():
-        _put(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
+        replace_whole(path, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
         return
     settled = read_plan(folder)
     if settled.digest != plan.digest:
@@ -167,20 +167,9 @@ def _aside(entries: list[Entry]) -> list[str]:
 
 
 def _write(folder: Path, receipt: Receipt) -> None:
-    _put(folder / "receipt.md", pages.markdown(receipt).encode())
-    _put(folder / "receipt.html", pages.html(receipt).encode())
-    _put(folder / RECEIPT, to_json(receipt))
-
-
-def _put(path: Path, content: bytes) -> None:
-    """Whole or not at all, whenever this process is killed; for its owner alone."""
-    whole = path.with_name(f".{path.name}.new")
-    with whole.open("wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    whole.replace(path)
+    replace_whole(folder / "receipt.md", pages.markdown(receipt).encode())
+    replace_whole(folder / "receipt.html", pages.html(receipt).encode())
+    replace_whole(folder / RECEIPT, to_json(receipt))
 
 
 def _changed_tasks(plan: Plan, tasks: dict[str, Task]) -> Iterator[str]:

@@ -22,11 +22,11 @@ from rerail.experiment.schedule import Job
 from rerail.experiment.task import Task
 from rerail.script.durable import Saved, Script
 from rerail.script.recorded import read_script
+from rerail.tape.beside import with_companions
 from rerail.tape.reader import Tape
 
 RUNS: Final = "runs"
 NO_ERRORS_KNOWN: Final = "No check has run yet: run one before anything else."
-_BESIDE: Final = ("", "-wal", "-shm")
 
 
 class Driver:
@@ -80,10 +80,9 @@ class Driver:
     def _put_aside(self, path: Path, why: str) -> None:
         names = (path.with_name(f"{path.stem}.aside-{n}.tape") for n in count(1))
         aside = next(name for name in names if not name.exists())
-        for suffix in _BESIDE:
-            found = path.with_name(path.name + suffix)
+        for found, moved in zip(with_companions(path), with_companions(aside), strict=True):
             if found.exists():
-                found.rename(aside.with_name(aside.name + suffix))
+                found.rename(moved)
         with self._adding:
             self._ledger.add(Entry(tape=f"{RUNS}/{aside.name}", aside=why))
 

@@ -177,26 +177,15 @@ class _Kept(Struct, frozen=True):
 
 
 def _create(file: Path, now: int) -> None:
-    import tempfile
-
     from rerail.proxy.issuing import new_authority_pem
+    from rerail.whole_file import create_whole
 
     # One after the other: `parents=True` would leave those above to the umask.
     for folder in reversed((file.parent, *file.parent.parents)):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".authority-")  # mode 0600
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(new_authority_pem(now))
-            stream.flush()
-            os.fsync(stream.fileno())
-        # A hard link fails where the name is taken: of two processes the first one wins, and no
-        # reader ever sees half a file.
-        with suppress(FileExistsError):
-            os.link(temporary, file)
-    finally:
-        Path(temporary).unlink()
+    with suppress(FileExistsError):  # of two processes the first one wins
+        create_whole(file, new_authority_pem(now))
 
 
 def _read_private(file: Path) -> bytes:

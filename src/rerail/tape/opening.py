@@ -17,13 +17,13 @@ from urllib.parse import quote
 
 from rerail.errors import TapeUnreadable
 from rerail.tape import form
+from rerail.tape.beside import HOLDING, JOURNAL, LOG, beside
 from rerail.tape.lock import being_written, written_here
 
 _MAGIC: Final = b"SQLite format 3\x00"
 _HEADER_SIZE: Final = 100
 _LOG_MODE: Final = b"\x02\x02"
 """What bytes 18 and 19 say while a tape is written (file format, section 1.3.3)."""
-_COPIED: Final = ("-wal", "-journal")
 _SUPER_JOURNAL: Final = bytes.fromhex("d9d505f920a163d7")
 _ATTEMPTS: Final = 20
 _PAUSE_SECONDS: Final = 0.01
@@ -120,7 +120,7 @@ def is_database(path: Path) -> bool:
 def _check_length(path: Path) -> None:
     """Refuse a file whose end is missing. Only of a file that nobody writes is that sure."""
     missing = _size_by_header(_header(path)) - path.stat().st_size
-    if missing > 0 and not any(_size(f"{path}{suffix}") for suffix in _COPIED):
+    if missing > 0 and not any(_size(beside(path, suffix)) for suffix in HOLDING):
         raise _unreadable(path, f"its last {missing} bytes are missing", REPAIR.format(path))
 
 
@@ -153,7 +153,7 @@ def _size_by_header(header: bytes) -> int:
 def _connect(path: Path, *, live: bool) -> Opened:
     if live:
         return Opened(_sqlite(path, "mode=ro"), live=True)
-    if any(_size(f"{path}{suffix}") for suffix in _COPIED):
+    if any(_size(beside(path, suffix)) for suffix in HOLDING):
         return _connect_aside(path)
     return Opened(_sqlite(path, "mode=ro&immutable=1"), live=False)
 
@@ -165,10 +165,10 @@ def _connect_aside(path: Path) -> Opened:
         folder = Path(tempfile.mkdtemp(prefix="rerail-"))
         copy = folder / "tape"
         shutil.copyfile(path, copy)
-        for suffix in _COPIED:
-            if _size(f"{path}{suffix}"):
-                shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
-        _disarm_journal(Path(f"{copy}-journal"))
+        for suffix in HOLDING:
+            if _size(beside(path, suffix)):
+                shutil.copyfile(beside(path, suffix), beside(copy, suffix))
+        _disarm_journal(beside(copy, JOURNAL))
         return Opened(_sqlite(copy, "mode=rw"), live=False, aside=folder)
     except OSError as error:
         if folder is not None:
@@ -183,7 +183,7 @@ def _disarm_journal(journal: Path) -> None:
     The name stands at the end, before eight bytes by which it is known (sqlite.org/fileformat2.html
     has the journal; the trailer is in pager.c). A tape's journal never has one.
     """
-    if _size(str(journal)) >= len(_SUPER_JOURNAL):
+    if _size(journal) >= len(_SUPER_JOURNAL):
         with journal.open("r+b") as file:
             file.seek(-len(_SUPER_JOURNAL), 2)
             if file.read() == _SUPER_JOURNAL:
@@ -191,9 +191,9 @@ def _disarm_journal(journal: Path) -> None:
                 file.truncate()
 
 
-def _size(path: str) -> int:
+def _size(path: Path) -> int:
     try:
-        return Path(path).stat().st_size
+        return path.stat().st_size
     except FileNotFoundError:
         return 0
 
@@ -234,8 +234,8 @@ def check_identity(path: Path, connection: sqlite3.Connection) -> None:
 def nothing_recorded(path: Path) -> TapeUnreadable:
     """The error for a tape without an event: perhaps it was taken away from its log."""
     hint = "its recorder ended before anything was kept; record again"
-    if _header(path)[18:20] == _LOG_MODE and not Path(f"{path}-wal").exists():
-        hint = f"bring its log, {path.name}-wal, here too from where it was recorded"
+    if _header(path)[18:20] == _LOG_MODE and not beside(path, LOG).exists():
+        hint = f"bring its log, {path.name}{LOG}, here too from where it was recorded"
     return _unreadable(path, "nothing has been recorded on it", hint)
 
 

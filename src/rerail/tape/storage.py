@@ -18,11 +18,9 @@ from typing import Final, Self
 
 from rerail.errors import TapeExists
 from rerail.tape import form
+from rerail.tape.beside import LOG, SUFFIXES, beside
 from rerail.tape.failure import cannot_write
 from rerail.tape.lock import WriterLock, busy
-
-COMPANIONS: Final = ("-wal", "-shm", "-journal")
-"""What SQLite may keep beside a file that is being written, or was when its writer died."""
 
 _ROWS_A_STATEMENT: Final = 32
 _READERS_PATIENCE_MS: Final = 2000
@@ -86,7 +84,7 @@ class Storage:
         if self._log is None:
             self._lock.sync()
             _sync_folder(self.path.parent)
-            self._log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            self._log = os.open(beside(self.path, LOG), os.O_RDONLY | os.O_CLOEXEC)
         os.fsync(self._log)
 
     def begin(self) -> None:
@@ -334,8 +332,8 @@ def _empty() -> bytes:
 
 def remove_companions(path: Path) -> None:
     """Remove what SQLite kept beside the file."""
-    for suffix in COMPANIONS:
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    for suffix in SUFFIXES:
+        beside(path, suffix).unlink(missing_ok=True)
 
 
 def remove(path: Path) -> None:

@@ -17,6 +17,7 @@ from rerail.probe import paths as probe_paths
 from rerail.proxy.certs import default_folder
 from rerail.redact.apply import secrets_in
 from rerail.sandbox.plane import Plane
+from rerail.tape.beside import with_companions
 from rerail.tape.plane_records import AgentContained, ScratchMade
 from rerail.task.account import Account
 from rerail.task.contract import Contract, words
@@ -88,7 +89,7 @@ class Layout(Struct, frozen=True):
             *([home] if home != home.parent else []),  # of `/` everything would be hidden
             state_folder(self.environment),
             default_folder(self.environment).parent,
-            *(Path(f"{self.tape}{suffix}") for suffix in ("", "-wal", "-shm")),
+            *with_companions(self.tape),
         ]
         if target is not None and target.credential.file:
             places.append(credential_file(target, self.home))

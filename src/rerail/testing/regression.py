@@ -10,6 +10,7 @@ from typing import Final
 from rerail.errors import UserError
 from rerail.tape.reader import Tape
 from rerail.testing.verdicts import END, Expect
+from rerail.whole_file import SHARED, replace_whole
 
 TAPES: Final = "tapes"
 """The folder beside the tests in which their tapes lie."""
@@ -97,15 +98,9 @@ class Regression:
                     f"{path} is there already", hint="give another --name, or --force to replace it"
                 )
         data.parent.mkdir(parents=True, exist_ok=True)
-        _replace(data, tape.path.read_bytes())
-        _replace(test, self.text(tape, os.path.relpath(project, folder)).encode())
+        replace_whole(data, tape.path.read_bytes(), mode=SHARED)
+        replace_whole(test, self.text(tape, os.path.relpath(project, folder)).encode(), mode=SHARED)
         return test, data
-
-
-def _replace(path: Path, content: bytes) -> None:
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_bytes(content)
-    beside.replace(path)
 
 
 def _list(command: list[str]) -> str:

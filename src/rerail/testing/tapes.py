@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 from rerail.clock import file_time_ns
 from rerail.redact.apply import Redactor
 from rerail.tape import records
+from rerail.tape.beside import HOLDING, with_companions
 from rerail.tape.records import Body, BodyEnd, Event, Framing, Side, SnapshotReason
 from rerail.tape.writer import TapeWriter
 from rerail.workspace.left_out import LeftOut
@@ -180,8 +181,8 @@ class Recording:
     def leave(self, target: Path) -> Path:
         """What a recorder that is killed now would leave, as a copy at `target`."""
         self.writer.flush()
-        for suffix in ("", "-wal"):
-            source = Path(f"{self.path}{suffix}")
+        ours, theirs = (with_companions(path, HOLDING) for path in (self.path, target))
+        for source, copy in zip(ours, theirs, strict=True):
             if source.exists():
-                Path(f"{target}{suffix}").write_bytes(source.read_bytes())
+                copy.write_bytes(source.read_bytes())
         return target

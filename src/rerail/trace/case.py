@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from stat import S_ISREG
 from typing import Any, Final, Self
 
 from rerail.errors import UserError
+from rerail.whole_file import create_whole
 
 _NAME: Final = re.compile(r"(\d{3,})-([a-z-]+)\.json")
 _SUFFIXES: Final = range(2, 1000)
@@ -135,17 +135,11 @@ def new_folder(beside: Path, name: str) -> Path:
 
 def write_new(path: Path, data: bytes) -> None:
     """A file that is there whole or not at all, readable by its owner alone. Replaces none."""
-    descriptor, name = tempfile.mkstemp(prefix=".", dir=path.parent)
-    aside = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.link(aside, path)
+        create_whole(path, data)
     except FileExistsError as error:
         hint = "name another file, or move that one away"
         raise CaseThere(f"{path} is there already", hint=hint) from error
-    finally:
-        aside.unlink()
 
 
 def _number(path: Path) -> int:

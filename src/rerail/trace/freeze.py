@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from stat import S_IMODE
-from typing import Final
 
 from rerail.errors import UserError
+from rerail.tape.beside import HOLDING, with_companions
 from rerail.tape.reader import State, Tape
 from rerail.tape.repair import repair
-
-_BESIDE: Final = ("", "-wal", "-journal")
 
 
 class StillRunning(UserError):
@@ -94,10 +92,7 @@ def _sealed_copy(tape: Path, files: list[Path], originals: Path) -> tuple[Path, 
 
 
 def _files(tape: Path) -> Iterator[Path]:
-    for suffix in _BESIDE:
-        path = Path(f"{tape}{suffix}")
-        if path.exists():
-            yield path
+    return (path for path in with_companions(tape, HOLDING) if path.exists())
 
 
 def _digest(path: Path) -> str:

@@ -8,7 +8,10 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+
+from rerail.tape.beside import with_companions
 
 OWN: Final = "rerail's own"
 CREDENTIALS: Final = "may hold credentials"
@@ -29,7 +32,7 @@ class Rule:
 
 TABLE: Final = (
     # A tape that held itself would grow with every look at it.
-    Rule(OWN, ("*.tape", "*.tape-wal", "*.tape-shm", "*.tape-journal", "*.tape.partial")),
+    Rule(OWN, (*map(str, with_companions(Path("*.tape"))), "*.tape.partial")),
     # Tapes are shown to others. A key in one of these would be in it as it is.
     Rule(
         CREDENTIALS,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rerail.cli.texts import json_text, one_line, say, styled
+from rerail.cli.screen.texts import json_text, one_line, say, styled
 from rerail.cli.trace.linked import linked_test, outcome
 from rerail.cli.trace.safety import held
 from rerail.cli.trace.shared import (

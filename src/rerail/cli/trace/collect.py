@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rerail.cli.texts import json_text, one_line, say
+from rerail.cli.screen.texts import json_text, one_line, say
 from rerail.cli.trace.shared import by_option, case_argument, heading, json_option, opener, write
 from rerail.errors import UsageProblem
 from rerail.trace.case import Case

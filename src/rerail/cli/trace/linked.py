@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from rerail.cli.complaint import say_aside
+from rerail.cli.screen.complaint import say_aside
 from rerail.launch.aside import Aside
 from rerail.proxy.certs import Authority, default_folder
 from rerail.trace.case import Case

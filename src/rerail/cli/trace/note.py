@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from rerail.cli.texts import say
+from rerail.cli.screen.texts import say
 from rerail.cli.trace.shared import by_option, case_argument, opened, write
 from rerail.errors import NotOnTape, UsageProblem
 from rerail.trace.finding import Evidence

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from rerail.cli.texts import json_text, one_line, say
+from rerail.cli.screen.texts import json_text, one_line, say
 from rerail.cli.trace.shared import author, by_option, heading, json_option, opener
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem

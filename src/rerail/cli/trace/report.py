@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from rerail.cli.texts import block, json_text, say
+from rerail.cli.screen.texts import block, json_text, say
 from rerail.cli.trace.safety import held
 from rerail.cli.trace.shared import author, by_option, case_argument, json_option, opened
 from rerail.clock import wall_ns

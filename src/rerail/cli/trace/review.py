@@ -5,8 +5,8 @@ from typing import get_args
 
 import click
 
-from rerail.cli.complaint import say_aside
-from rerail.cli.texts import say
+from rerail.cli.screen.complaint import say_aside
+from rerail.cli.screen.texts import say
 from rerail.cli.trace.note import read_place
 from rerail.cli.trace.shared import author, by_option, case_argument, opened, write
 from rerail.errors import UsageProblem

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rerail.cli.texts import json_text, one_line, say
+from rerail.cli.screen.texts import json_text, one_line, say
 from rerail.cli.trace.shared import (
     by_option,
     case_argument,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rerail.cli.texts import one_line, say, styled
+from rerail.cli.screen.texts import one_line, say, styled
 from rerail.cli.trace.words import TapeWords
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from rerail.cli.texts import for_person, json_array, one_line, say, styled, utc
+from rerail.cli.screen.texts import for_person, json_array, one_line, say, styled, utc
 from rerail.cli.trace.shared import case_argument, json_option, opened, places
 from rerail.trace.case import Case
 from rerail.trace.diagnosis import Diagnosis

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from rerail.cli.texts import json_text, one_line, say, styled
+from rerail.cli.screen.texts import json_text, one_line, say, styled
 from rerail.cli.trace.shared import case_argument, json_option, opened, places
 from rerail.trace.investigation import look
 from rerail.trace.link import Link

@@ -5,11 +5,11 @@ from contextlib import redirect_stdout
 from functools import lru_cache
 from typing import Final
 
-from rerail.cli.facts import words
-from rerail.cli.numbers import exchanges_of, read_number
-from rerail.cli.outline import Outline, read_outline
-from rerail.cli.texts import one_line
-from rerail.cli.whole import Page
+from rerail.cli.facts.events import words
+from rerail.cli.screen.texts import one_line
+from rerail.cli.shown.numbers import exchanges_of, read_number
+from rerail.cli.shown.outline import Outline, read_outline
+from rerail.cli.shown.whole import Page
 from rerail.tape.event import Event
 from rerail.tape.reader import Tape
 
