@@ -65,9 +65,9 @@ def test_what_is_shown_is_never_long(recorded: str, now: str) -> None:
 
 
 def test_two_long_texts_with_nothing_in_common_are_compared_fast() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     word_changes("alpha beta " * 20_000, "gamma delta " * 20_000)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_a_long_text_is_shortened_in_its_middle_and_counted() -> None:

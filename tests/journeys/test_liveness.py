@@ -78,7 +78,8 @@ def test_a_replay_keeps_the_recorded_pauses_where_it_is_asked_to(
     assert replayed.green, replayed.said
     (before, pieces), (now, again) = when_and_what(recorded.text), when_and_what(replayed.text)
     assert again == pieces
-    assert now[-1] - now[0] > 0.9 * (before[-1] - before[0])
+    # Half of it: whoever reads may be late for the first piece. As fast as can be is a hundredth.
+    assert now[-1] - now[0] > 0.5 * (before[-1] - before[0])
 
 
 def when_and_what(text: str) -> tuple[list[int], list[str]]:

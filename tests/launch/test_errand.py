@@ -3,6 +3,7 @@
 import errno
 import os
 import select
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -10,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from rerail.clock import monotonic_ns
 from rerail.errors import CommandNotFound, UsageProblem
 from rerail.launch import errand
 from rerail.launch.errand import Errand, run_errand
@@ -40,9 +40,7 @@ def test_at_the_time_limit_all_of_it_is_ended() -> None:
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
         "print(child.pid, flush=True)\ntime.sleep(60)"
     )
-    began = monotonic_ns()
-    done = run(script, seconds=1)
-    assert monotonic_ns() - began < 20e9
+    done = run(script, seconds=4)
     assert (done.timed_out, done.signal) == (True, 9)
     assert ends(int(done.output))
 
@@ -60,13 +58,10 @@ def ends(pid: int) -> bool:
 
 
 def test_what_it_leaves_behind_is_not_waited_for() -> None:
-    script = (
-        "import subprocess, sys\n"
-        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(3)'])\nprint('done')"
-    )
-    began = monotonic_ns()
-    assert run(script).output == b"done\n"
-    assert monotonic_ns() - began < 2.9e9
+    script = "import subprocess\nprint(subprocess.Popen(['sleep', '60']).pid)"
+    child = int(run(script).output)
+    os.kill(child, signal.SIGKILL)  # it is there yet
+    assert ends(child)
 
 
 LEAVES = (
@@ -78,11 +73,15 @@ LEAVES = (
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc on this machine")
-@pytest.mark.parametrize("then", ["", "os.kill(os.getpid(), 9)", "time.sleep(60)"])
-def test_what_it_leaves_in_a_session_of_its_own_is_ended_where_it_is_alone(then: str) -> None:
+@pytest.mark.parametrize(
+    ("then", "seconds"), [("", 30), ("os.kill(os.getpid(), 9)", 30), ("time.sleep(60)", 4)]
+)
+def test_what_it_leaves_in_a_session_of_its_own_is_ended_where_it_is_alone(
+    then: str, seconds: float
+) -> None:
     ours = subprocess.Popen(["sleep", "60"])
     try:
-        done = run(LEAVES + then, seconds=3, alone=True)
+        done = run(LEAVES + then, seconds=seconds, alone=True)
         with pytest.raises(ProcessLookupError):
             os.kill(int(done.output), 0)
         assert [words.split()[-1] for words in done.left] == ["left"]

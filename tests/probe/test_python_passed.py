@@ -47,7 +47,7 @@ def told(recorder: socket.socket) -> list[bytes]:
         except BlockingIOError:
             return heads
         with peer:
-            peer.settimeout(5)
+            peer.settimeout(20)
             heads.append(peer.recv(4096))
 
 

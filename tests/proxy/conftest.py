@@ -146,7 +146,7 @@ class Proxied:
 
     def exchanges(self) -> list[Noted]:
         """What was heard, once every exchange is over: bytes go on first, the tap is told after."""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while not all(noted.ended for noted in self.notes.exchanges):
             assert time.monotonic() < deadline
             time.sleep(0.001)

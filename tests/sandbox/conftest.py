@@ -45,7 +45,7 @@ def _answer(listener: socket.socket) -> None:
 
     def serve() -> None:
         listener.setblocking(True)
-        listener.settimeout(5)
+        listener.settimeout(20)
         with listener:
             try:
                 peer, _ = listener.accept()

@@ -31,7 +31,7 @@ needs_both = pytest.mark.skipif(not EVERYTHING_HERE, reason="no Landlock for TCP
 ASKS = """
 import socket, sys
 with socket.socket() as peer:
-    peer.settimeout(5)
+    peer.settimeout(20)
     print(peer.connect_ex(("127.0.0.1", int(sys.argv[1]))))
 """
 

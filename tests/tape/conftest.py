@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rerail.tape.beside import SUFFIXES
 from rerail.tape.clean import CleanBytes, CleanRecord
+from rerail.tape.companions import SUFFIXES
 from rerail.tape.records import (
     Event,
     HttpReplyBody,

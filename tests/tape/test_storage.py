@@ -9,7 +9,7 @@ import pytest
 
 from rerail.errors import TapeExists, TapeWriteFailed
 from rerail.tape import form
-from rerail.tape.beside import SUFFIXES
+from rerail.tape.companions import SUFFIXES
 from rerail.tape.storage import Storage, remove
 
 

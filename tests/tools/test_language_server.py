@@ -22,8 +22,8 @@ class Scripted(LanguageServer):
     language = "text"
     version = "1"
 
-    def __init__(self, script: Path, abilities: dict[str, object], seconds: float) -> None:
-        super().__init__(seconds=seconds)
+    def __init__(self, script: Path, abilities: dict[str, object]) -> None:
+        super().__init__()
         self._script, self._abilities = script, abilities
         self.colds = 0
 
@@ -49,12 +49,10 @@ Make = Callable[..., Scripted]
 def make(tmp_path: Path) -> Iterator[Make]:
     with ExitStack() as stack:
 
-        def made(
-            *orders: str, abilities: dict[str, object] | None = None, seconds: float = 20
-        ) -> Scripted:
+        def made(*orders: str, abilities: dict[str, object] | None = None) -> Scripted:
             script = tmp_path / "script"
             script.write_text("\n".join(orders))
-            tool = Scripted(script, PULL if abilities is None else abilities, seconds)
+            tool = Scripted(script, PULL if abilities is None else abilities)
             stack.callback(tool.stop)
             return tool
 
@@ -93,9 +91,11 @@ def test_its_last_words_are_told(make: Make) -> None:
 
 
 def test_one_that_hangs_is_an_error_within_its_time(make: Make) -> None:
-    tool = make("hang", seconds=1.5)
+    tool = make("hang").start()
+    patient, tool.seconds = tool.seconds, 0.5
     with pytest.raises(ToolFailed, match="did not answer textDocument/diagnostic in time"):
         tool.check({"a.txt": "one"})
+    tool.seconds = patient
     assert said(tool, {"a.txt": "one"}) == ["1: one"]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rerail.capture.folders import Folders
 from rerail.clock import file_time_ns
-from rerail.tape.beside import with_companions
+from rerail.tape.companions import with_companions
 from rerail.tape.records import NotCaptured, SnapshotReason, WorkspaceSnapshot
 from rerail.tape.trees import Tree
 from rerail.workspace.changes import changes, held

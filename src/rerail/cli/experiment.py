@@ -144,7 +144,7 @@ def _slug(name: str) -> str:
 
 
 def _asker(model: "Model", stop: threading.Event) -> "Asker":
-    from rerail.cli.options import reach
+    from rerail.cli.origins import reach
     from rerail.experiment.model import Asker
 
     key = os.environ.get(model.key, "") if model.key else NO_KEY

@@ -1,35 +1,44 @@
 """`rerail record`: run a command and keep everything on a tape."""
 
 import os
-import secrets
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from rerail.cli.held import despite_option, went_on
+from rerail.cli.new_tape import (
+    force_option,
+    make_folder_of,
+    output_option,
+    run_option,
+    unnamed_tape,
+)
 from rerail.cli.options import (
     COMMAND_SETTINGS,
     kept_variables,
     log_event,
-    origin_map,
     own_failures_are,
     present_folder,
-    reach,
-    resolve_map,
-    resolve_option,
     warn_of_secrets,
 )
+from rerail.cli.origins import origin_map, reach, resolve_map, resolve_option
 from rerail.cli.screen.complaint import complain, say_aside
-from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from rerail.capture.folders import Folders
+    from rerail.capture.keeping import Kept
+    from rerail.capture.session import RecordSettings
+    from rerail.tape.records import Event
 
 FAILED = 125
 """The exit status where rerail itself failed, as `env` and `timeout` have it."""
 
 
-class Record(click.Command):
+class RecordCommand(click.Command):
     """Wrong options are told apart from an end of the command's with status 2 as well."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -42,15 +51,37 @@ class Record(click.Command):
             raise problem from error
 
 
-@click.command(cls=Record, context_settings=COMMAND_SETTINGS)
-@click.option(
-    "-o",
-    "--output",
-    "tape",
-    metavar="TAPE",
-    type=click.Path(path_type=Path),
-    help="Where the tape goes; without it, runs/<utc time>-<short id>.tape.",
-)
+class Given(Struct, frozen=True):
+    """What stands on the command line of `record`."""
+
+    tape: Path | None
+    names: tuple[str, ...]
+    task_id: str
+    run_id: str
+    resolved: tuple[str, ...]
+    upstream_proxy: str | None
+    client_certificate: Path | None
+    listens: tuple[str, ...]
+    upstreams: tuple[str, ...]
+    workspace: Path | None
+    also: tuple[Path, ...]
+    included: tuple[str, ...]
+    excluded: tuple[str, ...]
+    no_workspace: bool
+    on_record_failure: str
+    watch: bool | None
+    no_clock: bool
+    no_random: bool
+    no_children: bool
+    no_facts: bool
+    despite: str
+    force: bool
+    quiet: bool
+    command: tuple[str, ...]
+
+
+@click.command(cls=RecordCommand, context_settings=COMMAND_SETTINGS)
+@output_option
 @click.option(
     "-e",
     "--env",
@@ -60,7 +91,7 @@ class Record(click.Command):
     help="Keep (and set) a variable; nothing else of the environment is.",
 )
 @click.option("--task", "task_id", metavar="ID", default="", help="What the run is an attempt at.")
-@click.option("--run", "run_id", metavar="ID", default="", help="The run's own identifier.")
+@run_option
 @resolve_option()
 @click.option(
     "--upstream-proxy",
@@ -135,108 +166,88 @@ class Record(click.Command):
 @click.option("--no-children", is_flag=True, help="Leave out what child processes say.")
 @click.option("--no-facts", is_flag=True, help="Leave out facts about this machine.")
 @despite_option
-@click.option("--force", is_flag=True, help="Overwrite an existing tape.")
+@force_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @click.argument("command", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED, required=True)
 @click.pass_context
 @own_failures_are(FAILED)
-def record(
-    context: click.Context,
-    tape: Path | None,
-    names: tuple[str, ...],
-    task_id: str,
-    run_id: str,
-    resolved: tuple[str, ...],
-    upstream_proxy: str | None,
-    client_certificate: Path | None,
-    listens: tuple[str, ...],
-    upstreams: tuple[str, ...],
-    workspace: Path | None,
-    also: tuple[Path, ...],
-    included: tuple[str, ...],
-    excluded: tuple[str, ...],
-    no_workspace: bool,
-    on_record_failure: str,
-    watch: bool | None,
-    no_clock: bool,
-    no_random: bool,
-    no_children: bool,
-    no_facts: bool,
-    despite: str,
-    force: bool,
-    quiet: bool,
-    command: tuple[str, ...],
-) -> int:
+def record(context: click.Context, /, **words: Any) -> int:
     """Run COMMAND and keep everything it asks, is told and does on a tape.
 
     The terminal and the exit status are the command's own.
     """
-    from rerail.capture.folders import Folders
-    from rerail.capture.session import RecordSettings
     from rerail.capture.session import record as record_run
-    from rerail.workspace.seen import Seen
 
-    environment = dict(os.environ)
-    # A run that is given no id is nobody's yet.
-    met = (
-        went_on(environment, run_id=run_id, task_id=task_id, despite=despite)
-        if task_id or run_id
-        else ()
-    )
-    named = tape is not None
-    tape = tape or unnamed_tape()
-    cwd = present_folder()
-    folder, why = None, "no: --no-workspace was given"
-    if not no_workspace:
-        folder, why = _folder(workspace, cwd, environment)
-    further = [Seen.itself(place.resolve(), also=True) for place in also]
-    folders = Folders([Seen.itself(folder), *further], included, excluded, tape) if folder else None
-    settings = RecordSettings(
-        command=list(command),
-        tape=tape,
-        cwd=cwd,
-        environment=environment,
-        kept=kept_variables(names, environment),
-        run_id=run_id,
-        task_id=task_id,
-        upstream=reach(
-            environment,
-            overrides=resolve_map(resolved),
-            proxy=upstream_proxy,
-            client_certificate=client_certificate,
-        ),
-        reverse=origin_map(listens, upstreams),
-        overwrite=force,
-        facts=not no_facts,
-        clock=not no_clock,
-        random=not no_random,
-        children=not no_children,
-        go_on_unrecorded=on_record_failure == "continue",
-        log=log_event if context.obj else None,
-        folders=folders,
-        no_folders=why,
-        watch=watch,
-        went_on=met,
-    )
+    given = Given(**words)
+    settings = _settings(given, dict(os.environ), log=log_event if context.obj else None)
     warn_of_secrets(settings.kept)
-    make_folder_of(tape)
+    make_folder_of(settings.tape)
     ending, kept = record_run(settings)
     if kept.failed is not None:
         complain(kept.failed.what, kept.failed.hint)
         return ending.status or FAILED
-    if not quiet:
-        from rerail.cli.screen.texts import quantity, size_text
-
-        facts = f"{quantity(kept.exchanges, 'exchange')}, {size_text(kept.size)}"
-        say_aside(f"rerail: {'kept' if named else 'kept as'} {kept.tape} ({facts})")
-        if kept.passed:
-            program, target = kept.passed[0]
-            ways = quantity(len(kept.passed), "connection")
-            say_aside(
-                f"rerail: {ways} passed the recorder by, not on the tape: "
-                f"{program} to {target}{', …' if len(kept.passed) > 1 else ''}"
-            )
+    if not given.quiet:
+        _say_what_was_kept(kept, named=given.tape is not None)
     return ending.status
+
+
+def _settings(
+    given: Given, environment: dict[str, str], log: "Callable[[Event], None] | None"
+) -> "RecordSettings":
+    from rerail.capture.session import RecordSettings
+
+    # A run that is given no id is nobody's yet.
+    identified = bool(given.task_id or given.run_id)
+    met = (
+        went_on(environment, run_id=given.run_id, task_id=given.task_id, despite=given.despite)
+        if identified
+        else ()
+    )
+    tape, cwd = given.tape or unnamed_tape(), present_folder()
+    folders, no_folders = _folders(given, tape, cwd, environment)
+    return RecordSettings(
+        command=list(given.command),
+        tape=tape,
+        cwd=cwd,
+        environment=environment,
+        kept=kept_variables(given.names, environment),
+        run_id=given.run_id,
+        task_id=given.task_id,
+        upstream=reach(
+            environment,
+            overrides=resolve_map(given.resolved),
+            proxy=given.upstream_proxy,
+            client_certificate=given.client_certificate,
+        ),
+        reverse=origin_map(given.listens, given.upstreams),
+        overwrite=given.force,
+        facts=not given.no_facts,
+        clock=not given.no_clock,
+        random=not given.no_random,
+        children=not given.no_children,
+        go_on_unrecorded=given.on_record_failure == "continue",
+        log=log,
+        folders=folders,
+        no_folders=no_folders,
+        watch=given.watch,
+        went_on=met,
+    )
+
+
+def _folders(
+    given: Given, tape: Path, cwd: Path, environment: Mapping[str, str]
+) -> "tuple[Folders | None, str]":
+    """The folders to be snapshotted, or why there are none."""
+    from rerail.capture.folders import Folders
+    from rerail.workspace.seen import Seen
+
+    if given.no_workspace:
+        return None, "no: --no-workspace was given"
+    folder, why = _folder(given.workspace, cwd, environment)
+    if folder is None:
+        return None, why
+    seen = [Seen.itself(folder), *(Seen.itself(place.resolve(), also=True) for place in given.also)]
+    return Folders(seen, given.included, given.excluded, tape), why
 
 
 def _folder(
@@ -256,20 +267,15 @@ def _folder(
     return None, f"no: {why}"
 
 
-def unnamed_tape() -> Path:
-    """Where a tape goes that was given no name."""
-    when = datetime.fromtimestamp(wall_ns() / 1e9, UTC)
-    tape = Path("runs") / f"{when:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}.tape"
-    make_folder_of(tape)
-    return tape
+def _say_what_was_kept(kept: "Kept", *, named: bool) -> None:
+    from rerail.cli.screen.texts import quantity, size_text
 
-
-def make_folder_of(tape: Path) -> None:
-    """The folder that a tape goes to is made; one above it that is not there is a slip."""
-    try:
-        tape.parent.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise UsageProblem(
-            f"cannot make the folder `{tape.parent}`: {error.strerror}",
-            hint="say with `-o TAPE` where else the tape goes",
-        ) from error
+    facts = f"{quantity(kept.exchanges, 'exchange')}, {size_text(kept.size)}"
+    say_aside(f"rerail: {'kept' if named else 'kept as'} {kept.tape} ({facts})")
+    if kept.passed:
+        program, target = kept.passed[0]
+        ways = quantity(len(kept.passed), "connection")
+        say_aside(
+            f"rerail: {ways} passed the recorder by, not on the tape: "
+            f"{program} to {target}{', …' if len(kept.passed) > 1 else ''}"
+        )

@@ -1,13 +1,12 @@
 """`rerail replay`: play a tape back to the same or a changed command, offline."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from msgspec import Struct
 
 from rerail.cli.options import (
     COMMAND,
@@ -16,20 +15,43 @@ from rerail.cli.options import (
     files_option,
     ignore_option,
     kept_variables,
-    reach,
     report_option,
-    resolve_map,
-    resolve_option,
     trust_option,
     variables_option,
 )
+from rerail.cli.origins import live_origins, resolve_option
+from rerail.cli.screen.output import output_kept
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rerail.playback.hold import Hold
     from rerail.playback.place import Files
     from rerail.playback.report import Report
-    from rerail.playback.stage import LiveCalls
+    from rerail.playback.session import ReplaySettings
+
+
+class Given(Struct, frozen=True):
+    """What stands on the command line of `replay`; `command` is what stands behind `--`."""
+
+    tape: Path | None
+    on_divergence: Literal["stop", "follow", "live"]
+    ignored: tuple[str, ...]
+    pace: str
+    names: tuple[str, ...]
+    pause_at: str | None
+    output: Path | None
+    resolved: tuple[str, ...]
+    trusted: bool
+    files: "Files"
+    present: Path | None
+    keep_files: Path | None
+    force: bool
+    as_json: bool
+    report: Path | None
+    quiet: bool
+    command: list[str]
 
 
 @click.command(cls=TakesCommand)
@@ -89,66 +111,56 @@ if TYPE_CHECKING:
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing where the replay is green.")
 @click.pass_context
-def replay(
-    context: click.Context,
-    tape: Path | None,
-    on_divergence: Literal["stop", "follow", "live"],
-    ignored: tuple[str, ...],
-    pace: str,
-    names: tuple[str, ...],
-    pause_at: str | None,
-    output: Path | None,
-    resolved: tuple[str, ...],
-    trusted: bool,
-    files: "Files",
-    present: Path | None,
-    keep_files: Path | None,
-    force: bool,
-    as_json: bool,
-    report: Path | None,
-    quiet: bool,
-) -> int:
+def replay(context: click.Context, /, **words: Any) -> int:
     """Play TAPE back: the same replies in the same order, offline, at no cost.
 
     Without TAPE, the newest in runs/. With -- COMMAND, other code against the same tape. The exit
     status is 0 where the command followed the tape to the end, else 1; 2 where it could not start.
     """
-    if keep_files is not None and files == "in-place":
+    from rerail.playback.session import replay as replay_tape
+    from rerail.tape.reader import Tape
+
+    given = Given(**words, command=context.meta[COMMAND])
+    environment = dict(os.environ)
+    settings = _settings(given, environment)
+    with Tape.open(given.tape or _newest_tape()) as opened, output_kept(given.as_json) as ours:
+        record = None
+        if given.output is not None:
+            from rerail.capture.replayed import ReplayRecording
+
+            output, force = given.output, given.force
+            record = partial(ReplayRecording, output, opened, environment, overwrite=force)
+        done = replay_tape(opened, settings, record=record)
+        _tell(done, ours if given.as_json else None, file=given.report, quiet=given.quiet)
+    return 0 if done.verdict.green else 1
+
+
+def _settings(given: Given, environment: "Mapping[str, str]") -> "ReplaySettings":
+    if given.keep_files is not None and given.files == "in-place":
         raise UsageProblem(
             "--keep-workspace keeps a copy, and --workspace in-place makes none",
             hint="give one of them",
         )
     from rerail.playback.pace import Pace
     from rerail.playback.session import ReplaySettings
-    from rerail.playback.session import replay as replay_tape
     from rerail.sandbox.choose import choose_sandbox
-    from rerail.tape.reader import Tape
 
-    environment = dict(os.environ)
-    settings = ReplaySettings(
+    goes_live = given.on_divergence == "live"
+    return ReplaySettings(
         environment=environment,
-        command=context.meta[COMMAND],
-        changed=kept_variables(names, environment),
-        ignore=ignored,
-        on_divergence=on_divergence,
-        pace=Pace.parse(pace),
-        hold=_hold(pause_at) if pause_at is not None else None,
-        live=live_origins(environment, resolved) if on_divergence == "live" else None,
+        command=given.command,
+        changed=kept_variables(given.names, environment),
+        ignore=given.ignored,
+        on_divergence=given.on_divergence,
+        pace=Pace.parse(given.pace),
+        hold=_hold(given.pause_at) if given.pause_at is not None else None,
+        live=live_origins(environment, given.resolved) if goes_live else None,
         choose=choose_sandbox,
-        trusted=trusted,
-        files=files,
-        keep_files=_new_folder(keep_files) if keep_files else None,
-        present=present,
+        trusted=given.trusted,
+        files=given.files,
+        keep_files=_new_folder(given.keep_files) if given.keep_files else None,
+        present=given.present,
     )
-    with Tape.open(tape or _newest_tape()) as opened, output_kept(as_json) as ours:
-        record = None
-        if output is not None:
-            from rerail.capture.replayed import ReplayRecording
-
-            record = partial(ReplayRecording, output, opened, environment, overwrite=force)
-        done = replay_tape(opened, settings, record=record)
-        _tell(done, ours if as_json else None, file=report, quiet=quiet)
-    return 0 if done.verdict.green else 1
 
 
 def _newest_tape() -> Path:
@@ -179,27 +191,6 @@ def _hold(number: str) -> "Hold":
             f"`{number}` is no number of a request", hint="write --pause-at 3 or --pause-at r3"
         )
     return Hold(int(digits), lambda text: click.echo(f"rerail: {text}", err=True))
-
-
-def live_origins(environment: Mapping[str, str], resolved: tuple[str, ...]) -> "LiveCalls":
-    from rerail.playback.live import LiveOrigins
-
-    return LiveOrigins(reach(environment, overrides=resolve_map(resolved)))
-
-
-@contextmanager
-def output_kept(wanted: bool) -> Iterator[int]:
-    """Keep standard output for ourselves: what the command writes there goes to standard error."""
-    if not wanted:
-        yield 1
-        return
-    ours = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield ours
-    finally:
-        os.dup2(ours, 1)
-        os.close(ours)
 
 
 def _tell(report: "Report", output: int | None, *, file: Path | None, quiet: bool) -> None:

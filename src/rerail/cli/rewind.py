@@ -3,9 +3,10 @@
 import os
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec import Struct
 
 from rerail.cli.held import despite_option, went_on
 from rerail.cli.options import (
@@ -17,10 +18,11 @@ from rerail.cli.options import (
     ignore_option,
     kept_variables,
     report_option,
-    resolve_option,
     trust_option,
     variables_option,
 )
+from rerail.cli.origins import live_origins, resolve_option
+from rerail.cli.screen.output import output_kept
 from rerail.errors import UsageProblem
 
 MOST_FORKS: Final = 100
@@ -29,8 +31,38 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rerail.playback.place import Files
+    from rerail.playback.session import ReplaySettings
+    from rerail.rewind.choice import Chosen
     from rerail.rewind.report import RewindReport
+    from rerail.tape.reader import Tape
     from rerail.tape.records import Edit, EditKind
+
+
+class Given(Struct, frozen=True):
+    """What stands on the command line of `rewind`; `command` is what stands behind `--`."""
+
+    tape: Path
+    to: str
+    hint: str | None
+    answer: str | None
+    patch: Path | None
+    turns: int | None
+    forks: int
+    allowed: tuple[str, ...]
+    check: str | None
+    count: str | None
+    jobs: int | None
+    files: "Files"
+    restore: bool
+    names: tuple[str, ...]
+    ignored: tuple[str, ...]
+    output: Path | None
+    resolved: tuple[str, ...]
+    trusted: bool
+    despite: str
+    force: bool
+    as_json: bool
+    command: list[str]
 
 
 @click.command(cls=TakesCommand)
@@ -100,105 +132,105 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Overwrite an existing tape.")
 @report_option
 @click.pass_context
-def rewind(
-    context: click.Context,
-    tape: Path,
-    to: str,
-    hint: str | None,
-    answer: str | None,
-    patch: Path | None,
-    turns: int | None,
-    forks: int,
-    allowed: tuple[str, ...],
-    check: str | None,
-    count: str | None,
-    jobs: int | None,
-    files: "Files",
-    restore: bool,
-    names: tuple[str, ...],
-    ignored: tuple[str, ...],
-    output: Path | None,
-    resolved: tuple[str, ...],
-    trusted: bool,
-    despite: str,
-    force: bool,
-    as_json: bool,
-) -> int:
+def rewind(context: click.Context, /, **words: Any) -> int:
     """Go back to a step of TAPE and on from there, live, onto a tape of its own.
 
     Up to the step everything comes from the tape, offline and at no cost. From there model calls
     go to the real service; nothing else does, unless --allow names it. The exit status is 0 where
     the command then ended well, and a check found no errors; else 1; 2 where it could not start.
     """
-    from rerail.cli.replay import live_origins, output_kept
     from rerail.cli.shown.scores import Asked, checking
-    from rerail.playback.session import ReplaySettings
     from rerail.rewind.choice import choose, read_target
     from rerail.rewind.onward import Allowed
     from rerail.rewind.session import RewindSettings
     from rerail.rewind.session import rewind as rewind_tape
-    from rerail.sandbox.choose import choose_sandbox
     from rerail.tape.reader import Tape
     from rerail.tape.storage import keep_source
 
-    needs_copy = "--restore-workspace" if restore else "-n" if forks > 1 else ""
-    if needs_copy and files == "in-place":
-        raise UsageProblem(
-            f"{needs_copy} needs a copy to work in, and --workspace in-place makes none",
-            hint="give one of them",
-        )
-    environment, target = dict(os.environ), read_target(to)
-    asked = Asked(check, count, jobs, trusted)
-    way_there = ReplaySettings(
-        environment=environment,
-        command=context.meta[COMMAND],
-        changed=kept_variables(names, environment),
-        ignore=ignored,
-        live=live_origins(environment, resolved),
-        choose=choose_sandbox,
-        files=files,
-        trusted=trusted,
-    )
-    may_pass = [Allowed.parse(text) for text in allowed]
-    texts: Mapping[EditKind, str] = {
-        "hint": _text(hint, "hint"),
-        "answer": _text(answer, "answer"),
-        "patch": _patch(patch),
-    }
-    if output is not None:
-        keep_source(tape, output)
-    with Tape.open(tape) as opened:
+    given = Given(**words, command=context.meta[COMMAND])
+    _refuse_without_a_copy(given)
+    environment, target = dict(os.environ), read_target(given.to)
+    asked = Asked(given.check, given.count, given.jobs, given.trusted)
+    way_there = _way_there(given, environment)
+    allowed = [Allowed.parse(text) for text in given.allowed]
+    texts = _texts(given)
+    if given.output is not None:
+        keep_source(given.tape, given.output)
+    with Tape.open(given.tape) as opened:
         run = opened.run
-        met = went_on(environment, run_id=run.run_id, task_id=run.task_id, despite=despite)
+        met = went_on(environment, run_id=run.run_id, task_id=run.task_id, despite=given.despite)
         with checking(asked) as how:
             chosen = choose(opened, target, asked.parsed(), how)
         edits = _edits(chosen.step, texts)
-        if forks > 1:
-            from rerail.cli.rewind_forks import make_forks, tapes_for
-
-            stem = output or _named(tape, chosen.step)
-            tapes = tapes_for(stem, forks, overwrite=force)
-            for one in tapes:
-                keep_source(tape, one)
-            return make_forks(context, opened, chosen, edits, tapes)
+        if given.forks > 1:
+            return _forked(context, given, opened, chosen, edits)
         settings = RewindSettings(
             step=chosen.step,
             why=chosen.why,
             replay=way_there,
-            output=output or _beside(tape, chosen.step, overwrite=force),
+            output=given.output or _beside(given.tape, chosen.step, overwrite=given.force),
             edits=edits,
-            turns=turns,
-            allowed=may_pass,
-            overwrite=force,
+            turns=given.turns,
+            allowed=allowed,
+            overwrite=given.force,
             check=asked.parsed(),
             checking=how,
             went_on=met,
-            restore=restore,
+            restore=given.restore,
         )
-        with output_kept(as_json) as ours:
+        with output_kept(given.as_json) as ours:
             report = rewind_tape(opened, settings)
-            _tell(report, ours if as_json else None)
+            _tell(report, ours if given.as_json else None)
     return 0 if report.ended_well else 1
+
+
+def _refuse_without_a_copy(given: Given) -> None:
+    needs_copy = "--restore-workspace" if given.restore else "-n" if given.forks > 1 else ""
+    if needs_copy and given.files == "in-place":
+        raise UsageProblem(
+            f"{needs_copy} needs a copy to work in, and --workspace in-place makes none",
+            hint="give one of them",
+        )
+
+
+def _way_there(given: Given, environment: "Mapping[str, str]") -> "ReplaySettings":
+    """The replay up to the step, and where it reaches origins from there on."""
+    from rerail.playback.session import ReplaySettings
+    from rerail.sandbox.choose import choose_sandbox
+
+    return ReplaySettings(
+        environment=environment,
+        command=given.command,
+        changed=kept_variables(given.names, environment),
+        ignore=given.ignored,
+        live=live_origins(environment, given.resolved),
+        choose=choose_sandbox,
+        files=given.files,
+        trusted=given.trusted,
+    )
+
+
+def _forked(
+    context: click.Context, given: Given, tape: "Tape", chosen: "Chosen", edits: "list[Edit]"
+) -> int:
+    """The same rewind several times; none of the forks may take the place of the tape."""
+    from rerail.cli.rewind_forks import make_forks, tapes_for
+    from rerail.tape.storage import keep_source
+
+    stem = given.output or _named(given.tape, chosen.step)
+    tapes = tapes_for(stem, given.forks, overwrite=given.force)
+    for one in tapes:
+        keep_source(given.tape, one)
+    return make_forks(context, tape, chosen, edits, tapes)
+
+
+def _texts(given: Given) -> "Mapping[EditKind, str]":
+    """What is to be said or changed, read where it stands in a file."""
+    return {
+        "hint": _text(given.hint, "hint"),
+        "answer": _text(given.answer, "answer"),
+        "patch": _text(f"@{given.patch}", "patch") if given.patch is not None else "",
+    }
 
 
 def _text(text: str | None, what: str) -> str:
@@ -219,10 +251,6 @@ def _text(text: str | None, what: str) -> str:
             f"cannot read the {what} in {text[1:]}: {reason}",
             hint=f"write --{what} TEXT, or --{what} @FILE with a file of text",
         ) from error
-
-
-def _patch(file: Path | None) -> str:
-    return _text(f"@{file}", "patch") if file is not None else ""
 
 
 def _edits(step: int, texts: "Mapping[EditKind, str]") -> "list[Edit]":

@@ -6,8 +6,6 @@ import select
 import signal
 import sys
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -15,9 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerail.cli.options import log_event, reach, resolve_map
-from rerail.cli.record import make_folder_of, unnamed_tape
+from rerail.cli.new_tape import (
+    force_option,
+    make_folder_of,
+    output_option,
+    run_option,
+    unnamed_tape,
+)
+from rerail.cli.options import log_event
+from rerail.cli.origins import reach, resolve_map, resolve_option
 from rerail.cli.screen.complaint import complain, say_aside
+from rerail.cli.screen.output import output_kept
 from rerail.cli.screen.texts import one_line
 from rerail.errors import UsageProblem
 
@@ -72,15 +78,8 @@ def _forget_what_was_typed() -> bool:
 
 @click.command()
 @click.argument("contract", metavar="[TASK.yaml]", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "-o",
-    "--output",
-    "tape",
-    metavar="TAPE",
-    type=click.Path(path_type=Path),
-    help="Where the tape goes; without it, runs/<utc time>-<short id>.tape.",
-)
-@click.option("--run", "run_id", metavar="ID", default="", help="The run's own identifier.")
+@output_option
+@run_option
 @click.option(
     "--recheck",
     metavar="TAPE|CASE",
@@ -99,14 +98,8 @@ def _forget_what_was_typed() -> bool:
 )
 @click.option("--no-wait", is_flag=True, help="Where no policy grants it, leave the question open.")
 @click.option("--keep-workspace", is_flag=True, help="Leave the agent's workspace where it is.")
-@click.option(
-    "--resolve",
-    "resolved",
-    metavar="HOST:PORT=ADDR:PORT",
-    multiple=True,
-    help="Reach this origin at another address.",
-)
-@click.option("--force", is_flag=True, help="Overwrite an existing tape.")
+@resolve_option()
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @click.pass_context
 def run(
@@ -153,7 +146,7 @@ def run(
             run_id=run_id,
             log=log_event if context.obj else None,
         )
-        with _output_aside(as_json):
+        with output_kept(as_json):
             done = run_task(settings)
     _report(done, as_json)
     return done.status
@@ -195,22 +188,6 @@ def _tape_of(source: Path) -> Path:
     first = entries_of(Case.open(source))[:1]
     must_be_as_taken_in(first, source)
     return first[0].found_at(source)
-
-
-@contextmanager
-def _output_aside(wanted: bool) -> Iterator[None]:
-    """With --json standard output is for the document: the agent's goes to standard error."""
-    if not wanted:
-        yield
-        return
-    ours = os.dup(1)
-    sys.stdout.flush()
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        os.dup2(ours, 1)
-        os.close(ours)
 
 
 def _report(done: "Done", as_json: bool) -> None:

@@ -22,7 +22,7 @@ from rerail.experiment.schedule import Job
 from rerail.experiment.task import Task
 from rerail.script.durable import Saved, Script
 from rerail.script.recorded import read_script
-from rerail.tape.beside import with_companions
+from rerail.tape.companions import with_companions
 from rerail.tape.reader import Tape
 
 RUNS: Final = "runs"

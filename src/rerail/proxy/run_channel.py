@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
-from rerail.whole_file import replace_whole
-
 if TYPE_CHECKING:
     import asyncio
 
@@ -120,7 +118,9 @@ class RunChannel:
         name = str(said.pop("answer", ""))
         answer = self._hear(said, ())
         if answer is not None and _NAME.fullmatch(name):
-            replace_whole(self._files / name, msgspec.json.encode(answer), lasting=False)
+            beside = self._files / f"{name}.new"
+            beside.write_bytes(msgspec.json.encode(answer))
+            beside.rename(self._files / name)
 
     def _content(self, name: str) -> bytes:
         """What a file holds, which is not needed any more."""

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from rerail.errors import TapeUnreadable
 from rerail.tape import form
-from rerail.tape.beside import HOLDING, JOURNAL, LOG, beside
+from rerail.tape.companions import HOLDING, JOURNAL, LOG, beside
 from rerail.tape.lock import being_written, written_here
 
 _MAGIC: Final = b"SQLite format 3\x00"

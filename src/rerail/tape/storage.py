@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from rerail.errors import TapeExists
 from rerail.tape import form
-from rerail.tape.beside import LOG, SUFFIXES, beside
+from rerail.tape.companions import LOG, SUFFIXES, beside
 from rerail.tape.failure import cannot_write
 from rerail.tape.lock import WriterLock, busy
 

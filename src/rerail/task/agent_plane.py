@@ -17,7 +17,7 @@ from rerail.probe import paths as probe_paths
 from rerail.proxy.certs import default_folder
 from rerail.redact.apply import secrets_in
 from rerail.sandbox.plane import Plane
-from rerail.tape.beside import with_companions
+from rerail.tape.companions import with_companions
 from rerail.tape.plane_records import AgentContained, ScratchMade
 from rerail.task.account import Account
 from rerail.task.contract import Contract, words

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from rerail.clock import file_time_ns
 from rerail.redact.apply import Redactor
 from rerail.tape import records
-from rerail.tape.beside import HOLDING, with_companions
+from rerail.tape.companions import HOLDING, with_companions
 from rerail.tape.records import Body, BodyEnd, Event, Framing, Side, SnapshotReason
 from rerail.tape.writer import TapeWriter
 from rerail.workspace.left_out import LeftOut

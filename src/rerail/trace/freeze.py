@@ -13,7 +13,7 @@ from pathlib import Path
 from stat import S_IMODE
 
 from rerail.errors import UserError
-from rerail.tape.beside import HOLDING, with_companions
+from rerail.tape.companions import HOLDING, with_companions
 from rerail.tape.reader import State, Tape
 from rerail.tape.repair import repair
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rerail.tape.beside import with_companions
+from rerail.tape.companions import with_companions
 
 OWN: Final = "rerail's own"
 CREDENTIALS: Final = "may hold credentials"

@@ -37,4 +37,4 @@ def test_it_serves_until_a_signal_and_ends_well(tmp_path: Path, end: signal.Sign
         with urllib.request.urlopen(request, timeout=5, context=context) as reply:
             assert json.loads(reply.read())["model"] == "simulated-1"
         process.send_signal(end)
-        assert process.wait(5) == 0
+        assert process.wait(20) == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rerail.tape.beside import HOLDING, SUFFIXES, beside, with_companions
+from rerail.tape.companions import HOLDING, SUFFIXES, beside, with_companions
 
 
 @pytest.mark.parametrize("mode", ["wal", "persist"])
