@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from collections.abc import Mapping
 from itertools import takewhile
 from typing import Final
 
@@ -40,6 +41,15 @@ VERBS: Final[Table] = {
     "demo": ("rerail.cli.demo:demo", "The main job, end to end, on a model of its own."),
 }
 
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Record and play back": ("record", "replay"),
+    "Look": ("show", "steps", "why", "diff", "verify", "import"),
+    "Go back, and keep": ("rewind", "experiment", "check", "test"),
+    "Investigate": ("trace",),
+    "Tasks with an independent check": ("run", "approve", "reconcile", "runs"),
+    "This machine": ("doctor", "demo"),
+}
+"""The verbs as the help lists them, by what a person wants."""
 
 GARBAGE_LOOKED_FOR: Final = (10_000, 20, 20)
 """When Python looks for cycles of garbage. With its own 700 new objects it looks a hundred times
@@ -50,6 +60,7 @@ class Program(Verbs):
     """The verbs of the program."""
 
     table = VERBS
+    groups = GROUPS
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})

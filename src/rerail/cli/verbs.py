@@ -2,11 +2,17 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import ClassVar
+from itertools import takewhile
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import click
 
 from rerail.errors import RerailError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+HELP: Final = frozenset({"-h", "--help"})
 
 Table = Mapping[str, tuple[str, str]]
 """For each name where its command is, `module:attribute`, and what it does: help loads no verb."""
@@ -16,6 +22,8 @@ class Verbs(click.Group):
     """Such a group; `table` is set by whoever makes a class of it."""
 
     table: ClassVar[Table] = {}
+    groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Under which titles the help lists them; without any it is one list."""
     noun = "verb"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -30,8 +38,26 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
+        widest = max(map(len, self.table))
+        for title, names in (self.groups or {"Commands": tuple(self.table)}).items():
+            with formatter.section(title):
+                # All columns as wide as the widest: one list under several titles.
+                rows = [(name.ljust(widest), self.table[name][1]) for name in names]
+                formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from rerail.cli.examples import examples
+
+        self.epilog = examples(ctx.command_path)
+        super().format_epilog(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """The names that fit, and the options; click itself would load each verb to ask it."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in self.table if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=self.table[name][1]) for name in names]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -44,4 +70,14 @@ class Verbs(click.Group):
             path = ctx.command_path
             hint = f"did you mean `{path} {near[0]}`?" if near else f"`{path} --help` lists them"
             raise RerailError(f"there is no {self.noun} `{name}`", hint=hint)
-        return super().resolve_command(ctx, args)
+        found, command, rest = super().resolve_command(ctx, args)
+        if command is not None and _asks_for_help(rest):
+            from rerail.cli.examples import examples
+
+            command.epilog = examples(f"{ctx.command_path} {found}")
+        return found, command, rest
+
+
+def _asks_for_help(words: list[str]) -> bool:
+    own = takewhile(lambda word: word != "--", words)
+    return not HELP.isdisjoint(own)
