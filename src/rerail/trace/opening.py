@@ -21,13 +21,16 @@ def open_case(
     now: int,
     opener: Opener,
     folder: Path | None = None,
+    run: int = 0,
 ) -> tuple[Case, FinalState]:
     """Freeze sources and make a case of them; the first is the failed run's own.
+
+    `run` is the number of the run that is meant of a file that holds several, 0 for the only one.
 
     Raises what reading a tape raises, StillRunning, CaseThere; then nothing is left behind, and no
     source is read-only that was not.
     """
-    with opened_file(offered(paths[0], "A"), opener) as source:
+    with opened_file(offered(paths[0], "A", run=run), opener) as source:
         named = next(source.records(worded=False), None)
     run_id = named.id("run") if named else ""
     case = Case.create(folder or new_folder(paths[0].absolute().parent, run_id or paths[0].stem))
@@ -35,7 +38,7 @@ def open_case(
         with thawed_on_failure(paths):
             entries: list[SourceEntry] = []
             for path in paths:
-                entries.append(take_in(case, offered(path, next_name(entries))))
+                entries.append(take_in(case, offered(path, next_name(entries), run=run)))
             final = _final(case, entries, opener)
             body = {
                 "question": question,

@@ -24,6 +24,13 @@ case_argument = click.argument("case", type=click.Path(path_type=Path))
 by_option = click.option(
     "--by", metavar="NAME", help="Who writes this record of the case; else the name of the login."
 )
+number_option = click.option(
+    "--run",
+    "number",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The run that is meant of a file that holds several.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="The result as JSON.")
 
 
