@@ -15,6 +15,7 @@ from rerail.cli.trace.shared import (
     json_option,
     number_option,
     opener,
+    own_key,
     write,
 )
 from rerail.errors import UsageProblem
@@ -76,7 +77,7 @@ def collect(
     record that an investigation needs is present, missing, or not called for by any other record.
     0 where none is missing, else 1.
     """
-    found = Case.open(case)
+    found = Case.open(case, own_key)
     with thawed_on_failure(sources):
         collected = _collect(found, sources, _mapping(mapping), number or 0, word)
         body = _body(collected, word)

@@ -8,7 +8,15 @@ from typing import Final
 import click
 
 from rerail.cli.screen.texts import json_text, one_line, say
-from rerail.cli.trace.shared import author, by_option, heading, json_option, number_option, opener
+from rerail.cli.trace.shared import (
+    author,
+    by_option,
+    heading,
+    json_option,
+    number_option,
+    opener,
+    own_key,
+)
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
 from rerail.holds import Holds
@@ -62,6 +70,7 @@ def open_case(
         opener=opener(),
         folder=output,
         run=number or 0,
+        key=own_key,
     )
     hold = "" if no_hold else _hold(case, final, question, who)
     if as_json:

@@ -1,6 +1,7 @@
 """What the steps of an investigation share: the case, who writes, how its sources are opened."""
 
 import getpass
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ from rerail.cli.screen.texts import one_line, say, styled
 from rerail.cli.trace.words import TapeWords
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
+from rerail.proxy.certs import Authority, default_folder
 from rerail.trace.case import Case, Entry
+from rerail.trace.case_seal import seal_key
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.log_source import LogSource, read_mapping
 from rerail.trace.record import CaseSource
@@ -46,6 +49,11 @@ def author(name: str | None) -> str:
     raise UsageProblem("a record of a case has an author", hint="write --by NAME")
 
 
+def own_key() -> bytes:
+    """The key by which this user, on this machine, seals cases."""
+    return seal_key(Authority.open_or_create(default_folder(os.environ)).witness_key)
+
+
 def write(case: Case, kind: str, by: str | None, body: Mapping[str, Any]) -> Entry:
     """Add a record to a case, dated now."""
     return case.add(kind, by=author(by), written=wall_ns(), body=body)
@@ -70,7 +78,7 @@ def opener() -> Opener:
 @contextmanager
 def opened(folder: Path) -> Iterator[tuple[Case, list[CaseSource]]]:
     """A case and its sources."""
-    case = Case.open(folder)
+    case = Case.open(folder, own_key)
     with opened_sources(case, opener()) as sources:
         yield case, sources
 
