@@ -16,6 +16,7 @@ from rerail.holds import (
     Attempt,
     Hold,
     Holds,
+    NotYours,
     StateUnusable,
     TaskHeld,
     new_id,
@@ -188,10 +189,12 @@ def test_it_holds_for_one_contract_and_of_version_1_for_none(tmp_path: Path) -> 
         assert opened.why_not("A-1", contract="c1", **granted_to) is None
         assert opened.why_not("A-1", contract="c2", **granted_to) == "other contract"
     old = sqlite3.connect(path, isolation_level=None)
-    old.executescript("ALTER TABLE approval DROP COLUMN contract; PRAGMA user_version = 1;")
+    for name in ("contract", "programs", "witness"):
+        old.execute(f"ALTER TABLE approval DROP COLUMN {name}")
+    old.execute("PRAGMA user_version = 1")
     old.close()
     with Holds(path) as opened:
-        assert opened.why_not("A-1", contract="c1", **granted_to) == "other contract"
+        assert opened.why_not("A-1", contract="c1", **granted_to) == "not yours"
         assert [found.id for found in opened.approvals()] == ["A-1"]
 
 
@@ -301,3 +304,71 @@ def test_a_later_versions_file_is_refused(tmp_path: Path) -> None:
 
 def test_names_are_nobody_elses() -> None:
     assert len({new_id("A") for _ in range(1000)}) == 1000
+
+
+# Whose an approval is.
+
+
+def forged(path: Path, sql: str, *values: object) -> None:
+    """What a program writes that can reach the file and has not the key."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute(sql, values)
+    connection.close()
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Iterator[Holds]:
+    with Holds(tmp_path / "mine.sqlite", lambda: b"my key") as opened:
+        opened.ask(APPROVAL)
+        yield opened
+
+
+WANTED = {"proposal": "aa", "target": "live", "now": NOW}
+
+
+def test_a_grant_that_was_written_into_the_file_is_worth_nothing(
+    mine: Holds, tmp_path: Path
+) -> None:
+    sql = "UPDATE approval SET state = 'granted', decided_by = 'ada', how = 'command'"
+    forged(tmp_path / "mine.sqlite", sql)
+    assert mine.why_not("A-1", **WANTED) == "not yours"
+    assert mine.begin(ATTEMPT, reason="r", by="x") == "not yours"
+    assert mine.attempts() == []
+
+
+def test_what_is_shown_cannot_be_changed_before_it_is_granted(mine: Holds, tmp_path: Path) -> None:
+    forged(tmp_path / "mine.sqlite", "UPDATE approval SET summary = 'M harmless'")
+    with pytest.raises(NotYours, match="A-1 is not as it was asked for"):
+        mine.decide("A-1", grant=True, by="ada", how="command", reason="")
+    assert not mine.withdraw("A-1")
+
+
+def test_a_grant_by_another_key_is_worth_nothing(tmp_path: Path, mine: Holds) -> None:
+    mine.decide("A-1", grant=True, by="ada", how="command", reason="")
+    with Holds(tmp_path / "mine.sqlite", lambda: b"another's") as theirs:
+        assert theirs.why_not("A-1", **WANTED) == "not yours"
+    assert mine.why_not("A-1", **WANTED) is None
+
+
+def test_a_used_one_cannot_be_made_a_grant_again(mine: Holds, tmp_path: Path) -> None:
+    mine.decide("A-1", grant=True, by="ada", how="command", reason="")
+    assert isinstance(mine.begin(ATTEMPT, reason="r", by="x"), Hold)
+    forged(tmp_path / "mine.sqlite", "UPDATE approval SET state = 'granted', attempt_id = ''")
+    assert mine.why_not("A-1", **WANTED) in ("not yours", "used")
+
+
+def test_an_old_row_put_back_is_used_all_the_same(mine: Holds, tmp_path: Path) -> None:
+    mine.decide("A-1", grant=True, by="ada", how="command", reason="")
+    before = mine.approval("A-1")
+    assert before is not None
+    assert isinstance(mine.begin(ATTEMPT, reason="r", by="x"), Hold)
+    sql = "UPDATE approval SET state = ?, attempt_id = '', witness = ?"
+    forged(tmp_path / "mine.sqlite", sql, before.state, before.witness)
+    assert mine.why_not("A-1", **WANTED) == "used"
+
+
+def test_it_holds_for_these_programs(mine: Holds) -> None:
+    mine.ask(replace(APPROVAL, id="A-2", programs='{"ctl.sh": "sha256:aa"}'))
+    mine.decide("A-2", grant=True, by="ada", how="command", reason="")
+    assert mine.why_not("A-2", programs='{"ctl.sh": "sha256:aa"}', **WANTED) is None
+    assert mine.why_not("A-2", programs='{"ctl.sh": "sha256:bb"}', **WANTED) == "other programs"

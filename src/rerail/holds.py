@@ -2,30 +2,45 @@
 
 One SQLite file in the user's state folder, each change on the disk before it is acted on. An
 approval is used up in the same transaction that begins an attempt and holds its task: so whatever
-dies when, an approval is never used twice and an action never repeated unseen. Knows no tape.
+dies when, an approval is never used twice and an action never repeated unseen. Each change of an
+approval leaves a keyed hash over it: one that the user's key did not make is worth nothing. Knows
+no tape.
 """
 
+import hashlib
+import hmac
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rerail.clock import wall_ns
 from rerail.errors import UserError
 
 PATIENCE_SECONDS: Final = 10.0
-VERSION: Final = 2
+VERSION: Final = 3
 
 ApprovalState = Literal["waiting", "granted", "refused", "used", "withdrawn"]
 AttemptState = Literal["open", "accepted", "rejected", "applied", "not applied", "partly applied"]
 WhyNot = Literal[
-    "expired", "used", "other proposal", "other target", "other contract", "not granted", "unknown"
+    "expired",
+    "used",
+    "other proposal",
+    "other target",
+    "other contract",
+    "other programs",
+    "not granted",
+    "not yours",
+    "unknown",
 ]
 
 _SCHEMA: Final = """
@@ -37,7 +52,8 @@ CREATE TABLE IF NOT EXISTS approval(
   id TEXT PRIMARY KEY, run_id TEXT NOT NULL, task_id TEXT NOT NULL, tape TEXT NOT NULL,
   proposal TEXT NOT NULL, target TEXT NOT NULL, summary TEXT NOT NULL, expires INTEGER NOT NULL,
   who TEXT NOT NULL, state TEXT NOT NULL, decided_by TEXT NOT NULL, how TEXT NOT NULL,
-  reason TEXT NOT NULL, attempt_id TEXT NOT NULL, contract TEXT NOT NULL DEFAULT '');
+  reason TEXT NOT NULL, attempt_id TEXT NOT NULL, contract TEXT NOT NULL DEFAULT '',
+  programs TEXT NOT NULL DEFAULT '', witness BLOB NOT NULL DEFAULT x'');
 CREATE TABLE IF NOT EXISTS attempt(
   id TEXT PRIMARY KEY, run_id TEXT NOT NULL, task_id TEXT NOT NULL, tape TEXT NOT NULL,
   folder TEXT NOT NULL, target TEXT NOT NULL, proposal TEXT NOT NULL, approval_id TEXT NOT NULL,
@@ -47,11 +63,24 @@ CREATE TABLE IF NOT EXISTS attempt(
 _SINCE_1: Final = "ALTER TABLE approval ADD COLUMN contract TEXT NOT NULL DEFAULT '';"
 """What a file of version 1 lacks: an approval of then holds for no contract."""
 
+_SINCE_2: Final = """
+ALTER TABLE approval ADD COLUMN programs TEXT NOT NULL DEFAULT '';
+ALTER TABLE approval ADD COLUMN witness BLOB NOT NULL DEFAULT x'';
+"""
+"""What a file of version 2 lacks: whose an approval of then is, nobody can tell."""
+
+Key = Callable[[], bytes]
+"""Gives the user's key for approvals, when it is needed."""
+
 _Row = TypeVar("_Row", bound=Struct)
 
 
 class StateUnusable(UserError):
     """The file of holds cannot be read or written."""
+
+
+class NotYours(UserError):
+    """An approval that this user, on this machine, has neither asked for nor decided."""
 
 
 class TaskHeld(UserError):
@@ -78,7 +107,11 @@ class Hold(Struct, frozen=True):
 
 
 class Approval(Struct, frozen=True):
-    """What was asked, and what became of it. `proposal` and `contract` are in hexadecimal."""
+    """What was asked, and what became of it. `proposal` and `contract` are in hexadecimal.
+
+    `programs` are the digests of the files that the contract's commands name, as JSON. `witness` is
+    the keyed hash over all the rest.
+    """
 
     id: str
     run_id: str
@@ -95,6 +128,20 @@ class Approval(Struct, frozen=True):
     reason: str = ""
     attempt_id: str = ""
     contract: str = ""
+    programs: str = ""
+    witness: bytes = b""
+
+    def sealed(self, key: bytes) -> "Approval":
+        """The same with its keyed hash."""
+        return replace(self, witness=self._hash(key))
+
+    def is_of(self, key: bytes) -> bool:
+        """Whether it is as somebody with this key left it."""
+        return hmac.compare_digest(self.witness, self._hash(key))
+
+    def _hash(self, key: bytes) -> bytes:
+        said = msgspec.msgpack.encode(replace(self, witness=b""))
+        return hmac.digest(key, b"rerail approval\0" + said, "sha256")
 
     @property
     def deciders(self) -> list[str]:
@@ -130,6 +177,14 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     return state / "rerail"
 
 
+def _own_key(environment: Mapping[str, str]) -> bytes:
+    """The key for approvals, out of the user's key for whole tapes."""
+    from rerail.proxy.certs import Authority, default_folder
+
+    secret = Authority.open_or_create(default_folder(environment)).witness_key
+    return hashlib.sha256(b"rerail approval\0" + secret).digest()
+
+
 def new_id(kind: str) -> str:
     """A name that nobody else has: `A-…` an approval, `T-…` an attempt, `H-…` a hold."""
     return f"{kind}-{secrets.token_hex(5)}"
@@ -138,8 +193,9 @@ def new_id(kind: str) -> str:
 class Holds:
     """The file, open. Use it in a `with` block, in one thread at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, key: Key = bytes) -> None:
         self._path = path
+        self._key = key
         with self._saying("opened"):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.parent.chmod(0o700)
@@ -154,13 +210,13 @@ class Holds:
     @classmethod
     def open(cls, environment: Mapping[str, str]) -> Self:
         """Open the user's. Raises StateUnusable."""
-        return cls(state_folder(environment) / "holds.sqlite")
+        return cls(state_folder(environment) / "holds.sqlite", partial(_own_key, environment))
 
     @classmethod
     def open_if_there(cls, environment: Mapping[str, str]) -> Self | None:
         """The same, None where nothing was ever held: then nothing is made either."""
         path = state_folder(environment) / "holds.sqlite"
-        return cls(path) if path.exists() else None
+        return cls(path, partial(_own_key, environment)) if path.exists() else None
 
     def close(self) -> None:
         """Give the file up."""
@@ -228,33 +284,55 @@ class Holds:
     def ask(self, approval: Approval) -> None:
         """Put down that somebody is asked."""
         with self._changing():
-            self._insert("approval", approval)
+            self._insert("approval", approval.sealed(self._secret))
 
     def decide(self, approval_id: str, *, grant: bool, by: str, how: str, reason: str) -> bool:
-        """Grant or refuse; False where nobody waits for that any more."""
-        sql = (
-            "UPDATE approval SET state = ?, decided_by = ?, how = ?, reason = ? "
-            "WHERE id = ? AND state = 'waiting'"
+        """Grant or refuse; False where nobody waits for that any more. Raises NotYours."""
+        state: ApprovalState = "granted" if grant else "refused"
+        return self._go_on(
+            approval_id, {"waiting"}, state=state, decided_by=by, how=how, reason=reason
         )
-        state = "granted" if grant else "refused"
-        with self._changing():
-            values = (state, by, how, reason, approval_id)
-            return self._connection.execute(sql, values).rowcount == 1
 
     def take_back(self, approval_id: str, *, by: str, how: str, reason: str) -> bool:
         """Refuse what was granted; False where it is not granted, or used already."""
-        sql = (
-            "UPDATE approval SET state = 'refused', decided_by = ?, how = ?, reason = ? "
-            "WHERE id = ? AND state = 'granted'"
+        state: ApprovalState = "refused"
+        return self._go_on(
+            approval_id, {"granted"}, state=state, decided_by=by, how=how, reason=reason
         )
-        with self._changing():
-            return self._connection.execute(sql, (by, how, reason, approval_id)).rowcount == 1
 
     def withdraw(self, approval_id: str) -> bool:
-        """Make it worth nothing, unless it has been used."""
-        sql = "UPDATE approval SET state = 'withdrawn' WHERE id = ? AND state != 'used'"
+        """Make it worth nothing, unless it has been used; what is not ours is worth nothing."""
+        others: set[ApprovalState] = {"waiting", "granted", "refused", "withdrawn"}
+        try:
+            return self._go_on(approval_id, others, state="withdrawn")
+        except NotYours:
+            return False
+
+    def _go_on(self, approval_id: str, states: set[ApprovalState], **changes: str) -> bool:
+        """Change an approval that is in one of these states, and is ours."""
         with self._changing():
-            return self._connection.execute(sql, (approval_id,)).rowcount == 1
+            found = self.approval(approval_id)
+            if found is None or found.state not in states:
+                return False
+            if not self.is_own(found):
+                what = f"{approval_id} is not as it was asked for by you on this machine"
+                raise NotYours(what, hint="run the task again: it is asked for anew")
+            self._replace(replace(found, **changes))
+        return True
+
+    def is_own(self, approval: Approval) -> bool:
+        """Whether this user, on this machine, left it as it is."""
+        return approval.is_of(self._secret)
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return self._key()
+
+    def _replace(self, approval: Approval) -> None:
+        row = approval.sealed(self._secret)
+        names = row.__struct_fields__
+        sql = f"UPDATE approval SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?"  # noqa: S608 - our names
+        self._connection.execute(sql, [*(getattr(row, name) for name in names), row.id])
 
     def approval(self, approval_id: str) -> Approval | None:
         """One of them."""
@@ -266,16 +344,25 @@ class Holds:
         return self._rows(Approval, "SELECT * FROM approval ORDER BY rowid")
 
     def why_not(
-        self, approval_id: str, *, proposal: str, target: str, now: int, contract: str | None = None
+        self,
+        approval_id: str,
+        *,
+        proposal: str,
+        target: str,
+        now: int,
+        contract: str | None = None,
+        programs: str | None = None,
     ) -> WhyNot | None:
         """Why this approval does not let this proposal be applied to this target; None: it does.
 
-        By which `contract` it may be is not asked for None.
+        By which `contract` and `programs` it may be is not asked for None.
         """
         found = self.approval(approval_id)
         if found is None:
             return "unknown"
-        if found.state == "used":
+        if not self.is_own(found):
+            return "not yours"
+        if found.state == "used" or any(one.approval_id == found.id for one in self.attempts()):
             return "used"
         if found.proposal != proposal:
             return "other proposal"
@@ -283,6 +370,8 @@ class Holds:
             return "other target"
         if contract not in (None, found.contract):
             return "other contract"
+        if programs not in (None, found.programs):
+            return "other programs"
         if found.state not in ("granted", "waiting"):
             return "not granted"
         if found.expires <= now:
@@ -307,10 +396,9 @@ class Holds:
             )
             if why is not None:
                 return why
-            self._connection.execute(
-                "UPDATE approval SET state = 'used', attempt_id = ? WHERE id = ?",
-                (attempt.id, attempt.approval_id),
-            )
+            approval = self.approval(attempt.approval_id)
+            assert approval is not None
+            self._replace(replace(approval, state="used", attempt_id=attempt.id))
             self._insert("attempt", attempt)
             hold = Hold(
                 new_id("H"), attempt.run_id, attempt.task_id, reason, by, attempt.begun,
@@ -361,7 +449,7 @@ class Holds:
         if found < VERSION:
             with self._changing():
                 # Another process may have been faster.
-                script = {0: _SCHEMA, 1: _SINCE_1}.get(self._version(), "")
+                script = {0: _SCHEMA, 1: _SINCE_1 + _SINCE_2, 2: _SINCE_2}.get(self._version(), "")
                 for statement in script.split(";"):
                     self._connection.execute(statement)
                 self._connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -79,9 +79,9 @@ def parse(words: list[str]) -> None:
     assert command is not None, f"there is no verb {verb}"
     own = command.make_context(verb, arguments, parent=context)
     if isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
-        below = command.get_command(own, arguments[0])
+        name, below, rest = command.resolve_command(own, arguments)
         assert below is not None, f"{verb} has no {arguments[0]}"
-        below.make_context(arguments[0], arguments[1:], parent=own)
+        below.make_context(name, rest, parent=own)
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ import pytest
 from rerail.launch import family
 from rerail.launch.family import (
     alive_in_session,
+    alive_with,
     arguments_of,
     descendants_of,
     family_of,
@@ -84,3 +85,12 @@ def test_a_session_lives_as_long_as_one_of_its_processes(eventually: Callable[..
     os.kill(sleeper, 9)
     eventually(lambda: alive_in_session(leader.pid) == [])
     assert alive_in_session(0) == []
+
+
+def test_a_process_is_known_by_a_variable_it_was_started_with() -> None:
+    told = {**os.environ, "RERAIL_TEST_OF_FAMILY": "this one"}
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, env=told) as child:
+        assert alive_with("RERAIL_TEST_OF_FAMILY", "this one") == [child.pid]
+        assert alive_with("RERAIL_TEST_OF_FAMILY", "this") == []
+        child.communicate()
+    assert alive_with("RERAIL_TEST_OF_FAMILY", "this one") == []

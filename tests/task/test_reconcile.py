@@ -125,6 +125,20 @@ def test_nobody_is_asked_while_it_still_runs(
         assert not asked('echo \'{"state": "applied"}\'', said=said, session=action.pid).held
 
 
+def test_an_action_whose_session_nobody_could_note_is_found_by_its_attempt(
+    asked: Reconcile, environment: dict[str, str]
+) -> None:
+    """The runner was killed between starting the command and putting its session down."""
+    words = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    told = {**os.environ, "RERAIL_ATTEMPT_ID": "T-1"}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True, env=told) as action:
+        with pytest.raises(UsageProblem, match=f"still under way: process {action.pid}"):
+            asked('echo \'{"state": "applied"}\'', session=0)
+        action.communicate()
+        assert standing(environment)
+        assert not asked('echo \'{"state": "applied"}\'', session=0).held
+
+
 def test_the_credential_stays_off_the_tape(asked: Reconcile) -> None:
     done = asked('echo "$TOKEN" >&2; echo \'{"state": "applied"}\'')
     assert CREDENTIAL.encode() not in done.tape.read_bytes()

@@ -104,3 +104,51 @@ def test_a_file_is_there_whole_and_replaces_none(tmp_path: Path) -> None:
         write_new(tmp_path / "a.md", b"two")
     assert (tmp_path / "a.md").read_bytes() == b"one"
     assert json.dumps(sorted(path.name for path in tmp_path.iterdir())) == '["a.md"]'
+
+
+# The seal.
+
+
+def three(case: Case) -> Path:
+    """Three records; the last one's file."""
+    for kind in ("opened", "note", "note"):
+        case.add(kind, by="ada", written=1, body={})
+    return case.folder / "003-note.json"
+
+
+def test_the_last_record_cannot_be_changed_unnoticed(case: Case) -> None:
+    last = three(case)
+    last.chmod(0o600)
+    last.write_text(last.read_text().replace('"ada"', '"eve"'))
+    assert case.changed() == ["record 3 is not the one that was sealed"]
+    case.add("note", by="ada", written=2, body={})
+    assert case.changed() == ["record 3 is not the one that was sealed"], "a later one hides it"
+
+
+def test_the_last_record_cannot_be_taken_away_unnoticed(case: Case) -> None:
+    three(case).unlink()
+    assert case.changed() == ["record 3 is not there any more: 3 were sealed"]
+    case.add("note", by="eve", written=2, body={})
+    assert case.changed() == ["record 3 is not the one that was sealed"]
+
+
+def test_a_record_that_nobody_sealed_is_told_of(case: Case) -> None:
+    three(case)
+    seal = case.folder / "seal.jsonl"
+    lines = seal.read_bytes().splitlines(keepends=True)
+    seal.write_bytes(b"".join(lines[:2]))
+    assert case.changed()[0].startswith("record 3 was never sealed")
+    seal.write_bytes(b"".join(lines[:2]) + b"{}\n")
+    assert case.changed() == ["a line of its seal cannot be read"]
+    seal.unlink()
+    assert case.changed()[0].startswith("it has no seal")
+
+
+def test_whose_seal_it_is_shows_by_the_key(tmp_path: Path) -> None:
+    own = Case.create(tmp_path / "CASE-2", lambda: b"mine")
+    three(own)
+    other = Case.open(own.folder, lambda: b"another's")
+    other.add("review", by="grace", written=2, body={})
+    assert (own.changed(), other.changed()) == ([], [])
+    assert own.sealed_elsewhere() == [4]
+    assert other.sealed_elsewhere() == [1, 2, 3]

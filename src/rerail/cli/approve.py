@@ -11,7 +11,7 @@ from rerail.cli.screen.texts import one_line
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from rerail.holds import Approval
+    from rerail.holds import Approval, Holds
 
 
 @click.command()
@@ -28,7 +28,7 @@ def approve(
 
     with Holds.open(dict(os.environ)) as holds:
         if approval_id is None:
-            _list(_waiting(holds.approvals(), everything), as_json)
+            _list(_waiting(holds.approvals(), everything), holds, as_json)
             return 0
         found = holds.approval(approval_id)
         if found is None:
@@ -51,12 +51,14 @@ def _waiting(found: "list[Approval]", everything: bool) -> "list[Approval]":
     return found if everything else waits
 
 
-def _list(found: "list[Approval]", as_json: bool) -> None:
+def _list(found: "list[Approval]", holds: "Holds", as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([_values(item) for item in found], indent=2, ensure_ascii=False))
+        values = [_values(item) | {"yours": holds.is_own(item)} for item in found]
+        click.echo(json.dumps(values, indent=2, ensure_ascii=False))
         return
     for item in found:
-        click.echo(f"{item.state:<10} {_line(item)}")
+        state = item.state if holds.is_own(item) else "not yours"
+        click.echo(f"{state:<10} {_line(item)}")
     if not found:
         click.echo("nothing waits for a word")
 

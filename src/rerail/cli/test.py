@@ -10,7 +10,7 @@ import click
 from rerail.cli.options import COMMAND, TAPE, TakesCommand
 from rerail.cli.screen.texts import json_text, one_line, say
 from rerail.cli.trace.linked import linked_test
-from rerail.cli.trace.shared import by_option, write
+from rerail.cli.trace.shared import by_option, own_key, write
 from rerail.errors import NotOnTape, UsageProblem
 from rerail.tape.reader import Tape
 from rerail.trace.case import Case
@@ -76,7 +76,7 @@ def test(
     """
     from rerail.testing.regression import Regression
 
-    case = Case.open(folder_of_case) if folder_of_case is not None else None
+    case = Case.open(folder_of_case, own_key) if folder_of_case is not None else None
     with Tape.open(tape) as opened:
         if case is not None:
             at = at or diagnosed_at(case)

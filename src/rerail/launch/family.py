@@ -79,6 +79,20 @@ def alive_in_session(session: int) -> list[int]:
     return sorted(found) if session else []
 
 
+def alive_with(name: str, value: str) -> list[int]:
+    """Other processes that were started with this variable and still run, as far as we may look."""
+    wanted = os.fsencode(f"{name}={value}")
+    others = (one.pid for one in _everybody() if not one.ended and one.pid != os.getpid())
+    return sorted(pid for pid in others if wanted in _environment(pid))
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
 def _everybody() -> Iterator[Relative]:
     if not PROC.is_dir():
         return

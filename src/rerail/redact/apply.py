@@ -246,7 +246,7 @@ _FIELDS: Final = _table(
     (planes.CheckEnded, {"output": _BODY, "errors": _BODY, "problem": _TEXT, "left": _LINES}),
     (planes.CheckResult, {"name": _TEXT, "detail": _TEXT, "tests": _TEXT}),
     (planes.VerdictEmitted, {"rule": _TEXT, "detail": _TEXT}),
-    (planes.ApprovalRequested, {"target": _TEXT, "who": _LINES}),
+    (planes.ApprovalRequested, {"target": _TEXT, "who": _LINES, "programs": _TEXTS}),
     (
         planes.ApprovalDecided,
         {"target": _TEXT, "who": _TEXT, "reason": _TEXT, "evidence": _BODY},

@@ -203,6 +203,8 @@ class ApprovalRequested(Event, frozen=True, kw_only=True, tag="approval.requeste
     """Somebody is asked: may exactly this proposal be applied to exactly this target?
 
     `who` may decide. `expires` is nanoseconds since 1970, from when a grant is worth nothing.
+    `programs` are the files that the contract's commands name, by path, with their SHA-256: a grant
+    is for these.
     """
 
     approval_id: str
@@ -210,6 +212,7 @@ class ApprovalRequested(Event, frozen=True, kw_only=True, tag="approval.requeste
     target: str
     expires: int
     who: list[str] = []
+    programs: dict[str, str] = {}
 
 
 class ApprovalDecided(Event, frozen=True, kw_only=True, tag="approval.decided"):
@@ -249,7 +252,9 @@ class ApprovalUnusable(Event, frozen=True, kw_only=True, tag="approval.unusable"
         "other proposal",
         "other target",
         "other contract",
+        "other programs",
         "not granted",
+        "not yours",
         "unknown",
     ]
     detail: str = ""

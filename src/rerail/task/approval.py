@@ -19,6 +19,7 @@ from rerail.tape.plane_records import ApprovalDecided, ApprovalRequested, Approv
 from rerail.task.account import Account
 from rerail.task.contract import Contract, digest_of, seconds
 from rerail.task.policy import Policy, parse_policy
+from rerail.task.programs import in_json, programs_of
 from rerail.task.trees import Proposed, in_words
 
 LOOKED_FOR_SECONDS: Final = 0.25
@@ -75,7 +76,7 @@ def ask(account: Account, holds: Holds, question: Question, person: Person | Non
         _wait(holds, approval, person)
     decided = holds.approval(approval.id)
     assert decided is not None
-    if decided.state in ("granted", "refused"):
+    if decided.state in ("granted", "refused") and holds.is_own(decided):
         note_decision(account, decided, policy)
     return decided
 
@@ -100,7 +101,12 @@ def note_decision(account: Account, approval: Approval, policy: bytes = b"") -> 
 
 
 def note_unusable(
-    account: Account, approval_id: str, proposal_ref: bytes, target: str, why: WhyNot
+    account: Account,
+    approval_id: str,
+    proposal_ref: bytes,
+    target: str,
+    why: WhyNot,
+    detail: str = "",
 ) -> None:
     """Put down that an approval was held out and does not hold."""
     account.note(
@@ -110,6 +116,7 @@ def note_unusable(
         proposal_ref=proposal_ref,
         target=target,
         why=why,
+        detail=detail,
     )
     account.kept()
 
@@ -154,6 +161,7 @@ def read_policy(contract: Contract, home: Path) -> tuple[bytes, Policy] | None:
 
 def _put(account: Account, holds: Holds, question: Question) -> Approval:
     terms = question.contract.approval
+    programs = programs_of(question.contract, question.home)
     approval = Approval(
         id=new_id("A"),
         run_id=question.run_id,
@@ -165,6 +173,7 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
         expires=wall_ns() + int(seconds(terms.ttl) * 1e9),
         who="\n".join(terms.by),
         contract=digest_of(question.contract),
+        programs=in_json(programs),
     )
     account.note(
         ApprovalRequested,
@@ -174,6 +183,7 @@ def _put(account: Account, holds: Holds, question: Question) -> Approval:
         target=approval.target,
         expires=approval.expires,
         who=list(terms.by),
+        programs=programs,
     )
     account.kept()
     holds.ask(approval)

@@ -15,7 +15,7 @@ from rerail.errors import UsageProblem
 from rerail.holds import Attempt, Holds
 from rerail.launch.child import Ending
 from rerail.launch.errand import must_be_possible
-from rerail.launch.family import alive_in_session
+from rerail.launch.family import alive_in_session, alive_with
 from rerail.tape.plane_records import ActionReconciled, HoldReleased, TargetState
 from rerail.tape.reader import Tape
 from rerail.task import target as targets
@@ -24,7 +24,7 @@ from rerail.task.approval import user_name
 from rerail.task.follow import FollowSettings, begin_tape, note_followed
 from rerail.task.runner import read_contract
 from rerail.task.stored import read_run
-from rerail.task.target import Reach, Subject, secret_of
+from rerail.task.target import ATTEMPT, Reach, Subject, secret_of
 from rerail.task.verdict_plane import credential_environment
 
 STATES_SAID: Final[Mapping[str, TargetState]] = {
@@ -89,7 +89,8 @@ def _must_be_over(tape: Tape, attempt: Attempt) -> None:
 
     Raises UsageProblem.
     """
-    running = alive_in_session(attempt.session)
+    # A runner may have died before it could say in which session its command runs.
+    running = alive_in_session(attempt.session) or alive_with(ATTEMPT, attempt.id)
     if tape.state == "live" or running:
         who = f"process {running[0]}" if running else f"the run on {tape.path}"
         raise UsageProblem(

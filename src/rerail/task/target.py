@@ -26,6 +26,9 @@ from rerail.task.contract import Reading, Target, seconds, words
 CREDENTIAL: Final = "RERAIL_CREDENTIAL_FILE"
 """Where a target's command finds a credential that is a file."""
 
+ATTEMPT: Final = "RERAIL_ATTEMPT_ID"
+"""Where it finds the attempt, by which the target may know it again."""
+
 Moment = Literal["before", "after", "reconcile", "later"]
 
 
@@ -69,7 +72,7 @@ class Reach:
         """Run one of the target's commands. Raises RerailError where it could not be started."""
         told = {
             "RERAIL_PROPOSAL_REF": f"sha256:{subject.proposal_ref.hex()}",
-            "RERAIL_ATTEMPT_ID": subject.attempt_id,
+            ATTEMPT: subject.attempt_id,
             "RERAIL_APPROVAL_ID": subject.approval_id,
             "RERAIL_PROPOSAL": str(subject.folder or ""),
         }

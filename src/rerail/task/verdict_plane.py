@@ -42,6 +42,7 @@ from rerail.task.approval import Person, Question, ask, note_decision, note_unus
 from rerail.task.checker import Bench, check
 from rerail.task.contract import Contract, digest_of
 from rerail.task.place import Place
+from rerail.task.programs import in_json, others, programs_of
 from rerail.task.target import Reach, Subject
 from rerail.task.trees import Proposed, make
 from rerail.task.verdict import Judged, judge
@@ -114,10 +115,10 @@ def apply_proposal(desk: Desk, proposed: Proposed, *, by: str = "") -> Ended:
         approval = ask(desk.account, desk.holds, question, desk.person)
         if approval.state == "waiting" and approval.expires > wall_ns():
             return Ended("waiting", f"{approval.id} waits for `rerail approve`")
-        if approval.state == "refused":
+        if approval.state == "refused" and desk.holds.is_own(approval):
             return Ended("refused", f"{approval.id} was refused by {approval.decided_by}")
         by = approval.id
-    elif (found := desk.holds.approval(by)) is not None and found.decided_by:
+    elif (found := desk.holds.approval(by)) and found.decided_by and desk.holds.is_own(found):
         note_decision(desk.account, found)
     return _Applying(desk, proposed, by).go()
 
@@ -144,6 +145,7 @@ class _Applying:
             target=self._target.name,
             now=wall_ns(),
             contract=digest_of(self._desk.contract),
+            programs=in_json(programs_of(self._desk.contract, self._desk.home)),
         )
         if why is not None:
             return self._unusable(why)
@@ -270,9 +272,20 @@ class _Applying:
             )
 
     def _unusable(self, why: WhyNot) -> Ended:
-        ref = self._proposed.ref
-        note_unusable(self._account, self._approval, ref, self._target.name, why)
-        return Ended("refused", f"the approval {self._approval} does not hold: {why}")
+        ref, detail = self._proposed.ref, self._detail(why)
+        note_unusable(self._account, self._approval, ref, self._target.name, why, detail)
+        more = f", {detail}" if detail else ""
+        return Ended("refused", f"the approval {self._approval} does not hold: {why}{more}")
+
+    def _detail(self, why: WhyNot) -> str:
+        if why == "not yours":
+            return "it is not as you granted it on this machine"
+        approval = self._desk.holds.approval(self._approval)
+        if why != "other programs" or approval is None:
+            return ""
+        now = programs_of(self._desk.contract, self._desk.home)
+        names = ", ".join(others(approval.programs, now))
+        return f"{names} changed since it was asked for"
 
 
 def _bench(desk: Desk) -> Bench:

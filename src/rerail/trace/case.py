@@ -1,14 +1,15 @@
 """A case: the folder of one investigation, a numbered record for all that was done. Never a tape.
 
 Each record is a file of its own, dated and signed by name, written once and never again, and holds
-the SHA-256 of the one before it: who changes one later changes all that follow. The time is given.
+the SHA-256 of the one before it; behind each, a line of the seal covers all up to it. The time and
+the user's key are given.
 """
 
 import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,6 +18,7 @@ from stat import S_ISREG
 from typing import Any, Final, Self
 
 from rerail.errors import UserError
+from rerail.trace.case_seal import SEAL, Line, read_seal, sealed, sealed_elsewhere, unlike
 from rerail.whole_file import create_whole
 
 _NAME: Final = re.compile(r"(\d{3,})-([a-z-]+)\.json")
@@ -44,14 +46,19 @@ class Entry:
     digest: str = ""
 
 
-class Case:
-    """An open case; it holds no file open."""
+Key = Callable[[], bytes]
+"""Gives the user's key (`rerail.trace.case_seal`) when it is needed; empty for none."""
 
-    def __init__(self, folder: Path) -> None:
+
+class Case:
+    """An open case; it holds no file open. `key` gives the user's, for the seal."""
+
+    def __init__(self, folder: Path, key: Key = bytes) -> None:
         self.folder = folder
+        self._key = key
 
     @classmethod
-    def create(cls, folder: Path) -> Self:
+    def create(cls, folder: Path, key: Key = bytes) -> Self:
         """Make the folder, readable by its owner alone. Raises CaseThere."""
         try:
             folder.mkdir(mode=0o700)
@@ -59,12 +66,12 @@ class Case:
             hint = f"look at it with `rerail trace timeline {folder}`, or name another with -o"
             raise CaseThere(f"{folder} is there already", hint=hint) from error
         folder.chmod(0o700)
-        return cls(folder)
+        return cls(folder, key)
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, folder: Path, key: Key = bytes) -> Self:
         """The case in this folder. Raises NoCase."""
-        case = cls(folder)
+        case = cls(folder, key)
         if next(case._files(), None) is None:
             hint = "begin one with `rerail trace open TAPE --question …`"
             raise NoCase(f"{folder} is no case", hint=hint)
@@ -80,6 +87,7 @@ class Case:
 
     def add(self, kind: str, *, by: str, written: int, body: Mapping[str, Any]) -> Entry:
         """Write one record more, behind all others."""
+        key = self._key()
         with self._alone():
             before = self.entries()
             number = before[-1].number + 1 if before else 1
@@ -94,7 +102,9 @@ class Case:
             path = self.folder / f"{number:03}-{kind}.json"
             write_new(path, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
             path.chmod(0o400)
-            return _read(path)
+            entry = _read(path)
+            self._seal([*before, entry], key)
+            return entry
 
     def changed(self) -> list[str]:
         """What of the case's own records does not fit together any more, in words."""
@@ -106,7 +116,27 @@ class Case:
             if entry.previous != previous:
                 found.append(f"record {expected - 1} was changed after record {expected} was made")
             previous = entry.digest
-        return found
+        return found or unlike(self._sealed(), self._digests())
+
+    def sealed_elsewhere(self) -> list[int]:
+        """The records whose seals this user, on this machine, has not made."""
+        return sealed_elsewhere(self._sealed(), self._key())
+
+    def _digests(self) -> list[str]:
+        return [entry.digest for entry in self.entries()]
+
+    def _sealed(self) -> list[Line]:
+        path = self.folder / SEAL
+        return read_seal(path.read_bytes()) if path.is_file() else []
+
+    def _seal(self, entries: Sequence[Entry], key: bytes) -> None:
+        """One line more; what stands there already is never touched."""
+        line = sealed([entry.digest for entry in entries], key)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(self.folder / SEAL, flags, 0o600), "ab") as file:
+            file.write(line.written())
+            file.flush()
+            os.fsync(file.fileno())
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -15,6 +15,7 @@ from rerail.cli.trace.shared import (
     case_argument,
     json_option,
     opener,
+    own_key,
     write,
 )
 from rerail.clock import wall_ns
@@ -50,14 +51,18 @@ def check(case: Path, test: Path | None, by: str | None, as_json: bool) -> int:
     A point that nobody can judge does not hold either: a review that is not there, a test that was
     never made. The linked test is run, with pytest, where you linked it on this machine.
     """
-    found = Case.open(case)
+    found = Case.open(case, own_key)
     with ExitStack() as stack:
         if test is not None:
             write(found, "test", by, linked_test(test, found))
         states = [_state(entry, found.folder, stack) for entry in entries_of(found)]
         points = judge(_material(found, states))
-        broken = found.changed()
-        body = {"points": [asdict(point) for point in points], "changed": broken}
+        broken, elsewhere = found.changed(), found.sealed_elsewhere()
+        body = {
+            "points": [asdict(point) for point in points],
+            "changed": broken,
+            "sealed_elsewhere": elsewhere,
+        }
         write(found, "checked", by, body)
     if as_json:
         say(json_text(body))
@@ -66,6 +71,9 @@ def check(case: Path, test: Path | None, by: str | None, as_json: bool) -> int:
             _print(point)
         for line in broken:
             say(styled(one_line(f"the case itself was changed: {line}"), fg="red"))
+        if elsewhere:
+            numbers = ", ".join(map(str, elsewhere))
+            say(f"sealed by another user, or on another machine: record {numbers}")
     return int(bool(broken) or any(point.standing != "holds" for point in points))
 
 

@@ -8,7 +8,16 @@ from typing import Any
 import click
 
 from rerail.cli.screen.texts import json_text, one_line, say
-from rerail.cli.trace.shared import by_option, case_argument, heading, json_option, opener, write
+from rerail.cli.trace.shared import (
+    by_option,
+    case_argument,
+    heading,
+    json_option,
+    number_option,
+    opener,
+    own_key,
+    write,
+)
 from rerail.errors import UsageProblem
 from rerail.trace.case import Case
 from rerail.trace.freeze import thawed_on_failure
@@ -45,12 +54,7 @@ class _Collected:
     type=click.Path(path_type=Path),
     help="How SOURCES are read, which are logs of JSON lines: which field is what.",
 )
-@click.option(
-    "--run",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="The run that is meant of a file that holds several.",
-)
+@number_option
 @click.option(
     "--word",
     metavar="TEXT",
@@ -62,7 +66,7 @@ def collect(
     case: Path,
     sources: tuple[Path, ...],
     mapping: Path | None,
-    run: int | None,
+    number: int | None,
     word: str | None,
     by: str | None,
     as_json: bool,
@@ -73,9 +77,9 @@ def collect(
     record that an investigation needs is present, missing, or not called for by any other record.
     0 where none is missing, else 1.
     """
-    found = Case.open(case)
+    found = Case.open(case, own_key)
     with thawed_on_failure(sources):
-        collected = _collect(found, sources, _mapping(mapping), run or 0, word)
+        collected = _collect(found, sources, _mapping(mapping), number or 0, word)
         body = _body(collected, word)
         write(found, "collected", by, body)
     if as_json:

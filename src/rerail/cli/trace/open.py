@@ -8,7 +8,15 @@ from typing import Final
 import click
 
 from rerail.cli.screen.texts import json_text, one_line, say
-from rerail.cli.trace.shared import author, by_option, heading, json_option, opener
+from rerail.cli.trace.shared import (
+    author,
+    by_option,
+    heading,
+    json_option,
+    number_option,
+    opener,
+    own_key,
+)
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
 from rerail.holds import Holds
@@ -32,11 +40,18 @@ _LOOKED_INTO: Final = (Path("runs"), Path())
     type=click.Path(path_type=Path),
     help="Where the case goes; by default CASE-… beside the tape.",
 )
+@number_option
 @click.option("--no-hold", is_flag=True, help="Place no hold: retries may start by themselves.")
 @by_option
 @json_option
 def open_case(
-    run: str, question: str, output: Path | None, no_hold: bool, by: str | None, as_json: bool
+    run: str,
+    question: str,
+    output: Path | None,
+    number: int | None,
+    no_hold: bool,
+    by: str | None,
+    as_json: bool,
 ) -> int:
     """Freeze the failed run on TAPE, or the run of that identifier, and begin a case.
 
@@ -48,12 +63,14 @@ def open_case(
         raise UsageProblem("there is no question", hint="write --question 'Why did … end with …?'")
     who = author(by)
     case, final = begin(
-        _tapes(run),
+        tapes_of(run),
         question=question.strip(),
         by=who,
         now=wall_ns(),
         opener=opener(),
         folder=output,
+        run=number or 0,
+        key=own_key,
     )
     hold = "" if no_hold else _hold(case, final, question, who)
     if as_json:
@@ -66,7 +83,8 @@ def open_case(
     return 0
 
 
-def _tapes(run: str) -> list[Path]:
+def tapes_of(run: str) -> list[Path]:
+    """A file and the tapes beside it that go on with its run; or those of a run's identifier."""
     path = Path(run)
     if path.exists() or path.suffix == ".tape":
         return [path, *(tape.path for tape in followers(path))]

@@ -1,6 +1,7 @@
 """What the steps of an investigation share: the case, who writes, how its sources are opened."""
 
 import getpass
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ from rerail.cli.screen.texts import one_line, say, styled
 from rerail.cli.trace.words import TapeWords
 from rerail.clock import wall_ns
 from rerail.errors import UsageProblem
+from rerail.proxy.certs import Authority, default_folder
 from rerail.trace.case import Case, Entry
+from rerail.trace.case_seal import seal_key
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.log_source import LogSource, read_mapping
 from rerail.trace.record import CaseSource
@@ -23,6 +26,13 @@ from rerail.trace.tape_source import TapeSource
 case_argument = click.argument("case", type=click.Path(path_type=Path))
 by_option = click.option(
     "--by", metavar="NAME", help="Who writes this record of the case; else the name of the login."
+)
+number_option = click.option(
+    "--run",
+    "number",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The run that is meant of a file that holds several.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="The result as JSON.")
 
@@ -37,6 +47,11 @@ def author(name: str | None) -> str:
         except (KeyError, OSError, ImportError):
             pass
     raise UsageProblem("a record of a case has an author", hint="write --by NAME")
+
+
+def own_key() -> bytes:
+    """The key by which this user, on this machine, seals cases."""
+    return seal_key(Authority.open_or_create(default_folder(os.environ)).witness_key)
 
 
 def write(case: Case, kind: str, by: str | None, body: Mapping[str, Any]) -> Entry:
@@ -63,7 +78,7 @@ def opener() -> Opener:
 @contextmanager
 def opened(folder: Path) -> Iterator[tuple[Case, list[CaseSource]]]:
     """A case and its sources."""
-    case = Case.open(folder)
+    case = Case.open(folder, own_key)
     with opened_sources(case, opener()) as sources:
         yield case, sources
 

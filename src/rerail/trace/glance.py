@@ -1,0 +1,46 @@
+"""How sure a first divergence is, in words: what it rests on, and what may be otherwise yet."""
+
+from collections.abc import Iterator
+
+from rerail.trace.diagnosis import Diagnosis
+from rerail.trace.gathered import Gathered
+
+
+def how_sure(found: Gathered, diagnosis: Diagnosis) -> list[str]:
+    """The reasons to believe it, and those not to, the strongest first."""
+    return [_judged(diagnosis), *_account(found), *_doubts(found, diagnosis)]
+
+
+def _judged(diagnosis: Diagnosis) -> str:
+    if diagnosis.first is not None and diagnosis.orchestration:
+        return "as sure as the records: two of them contradict each other, whatever the agent did"
+    if diagnosis.first is not None:
+        return f"as sure as the records: {diagnosis.because}"
+    if diagnosis.candidates:
+        return (
+            "not decided: nothing noticed contradicts what was stated, and the earliest is seldom "
+            "the cause"
+        )
+    if diagnosis.missing and not diagnosis.because.startswith("nothing was noticed"):
+        return f"not decided: {diagnosis.because}"
+    return "nothing was noticed, which does not say that nothing is wrong"
+
+
+def _account(found: Gathered) -> Iterator[str]:
+    """Whether the account itself is whole."""
+    if not found.tapes:
+        yield "by another program's account: it was imported, not recorded"
+    elif not found.is_whole():
+        yield "the tape has no end: what came after its last record, nobody knows"
+
+
+def _doubts(found: Gathered, diagnosis: Diagnosis) -> Iterator[str]:
+    absent = [one for one in diagnosis.missing if one.detector == "missing-record"]
+    if absent:
+        names = (one.what.partition(":")[0].removeprefix("no record of ") for one in absent)
+        yield f"missing, and not made up: {', '.join(names)}"
+    gaps = len(diagnosis.missing) - len(absent)
+    if gaps:
+        yield f"{gaps} more things could not be captured, or cannot be shown by the source"
+    if found.competing:
+        yield f"the order of {len(found.competing)} pairs of records is not known"

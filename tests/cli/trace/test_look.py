@@ -1,0 +1,96 @@
+"""`rerail trace TAPE`: one screen on a failed run, from tapes that nobody made a case of."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rerail.tape.records import ProcessEnded, ProcessStarted, RunEnded
+from rerail.testing.plane_tapes import PlaneTape
+from rerail.testing.tapes import Recording
+
+Verb = Callable[..., Any]
+
+
+def files(folder: Path) -> dict[str, tuple[int, bytes]]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path): (path.stat().st_mode, path.read_bytes()) for path in found}
+
+
+def commands(said: str) -> list[list[str]]:
+    """The lines to paste, without the word `rerail`."""
+    lines = (line.strip() for line in said.splitlines())
+    return [shlex.split(line)[1:] for line in lines if line.startswith("rerail ")]
+
+
+def test_the_first_screen_answers_and_changes_nothing(tape: Path, rerail: Verb) -> None:
+    before = files(tape.parent)
+    done = rerail("trace", tape)
+    assert done.status == 0
+    lines = done.out.splitlines()
+    first = lines.index("What broke first?")
+    assert lines[first + 1].startswith("  check: the checker loaded baseline 11 instead of")
+    assert "  contained: no attempt is on record" in done.out
+    assert "repair the checker and recompute the verdict" in done.out
+    assert files(tape.parent) == before
+
+
+def test_every_show_that_it_offers_opens_something(tape: Path, rerail: Verb) -> None:
+    offered = [words for words in commands(rerail("trace", tape).out) if words[0] == "show"]
+    assert offered
+    for words in offered:
+        assert rerail(*words).status == 0
+
+
+def test_a_case_is_looked_at_as_its_tape_is(case: Path, rerail: Verb) -> None:
+    looked = rerail("trace", case, "--json").json
+    assert looked["classification"] == "check"
+    assert looked["retry"] == "no", "the case holds its task"
+    assert ["trace", "report", str(case)] in [
+        shlex.split(one["command"])[1:] for one in looked["next"]
+    ]
+
+
+def test_an_action_that_may_have_come_through_comes_first(tmp_path: Path, rerail: Verb) -> None:
+    tape = PlaneTape.begin(tmp_path / "run.tape")
+    tape.agents_plane()
+    tape.check(failed=False)
+    tape.approve()
+    tape.act("unknown", after=None)
+    tape.end("unresolved")
+    looked = rerail("trace", tmp_path / "run.tape", "--json").json
+    assert looked["safety"]["state"] in ("unresolved", "partially applied")
+    assert looked["next"][0]["command"].startswith("rerail reconcile ")
+
+
+def test_of_an_ordinary_run_it_says_what_failed_last_and_guesses_nothing(
+    tmp_path: Path, rerail: Verb
+) -> None:
+    run = Recording.begin(tmp_path / "run.tape")
+    run.event(ProcessStarted, process_id=2, argv=["pytest", "-q"], cwd="/")
+    run.event(ProcessEnded, process_id=2, status=1)
+    run.event(RunEnded, status=1)
+    run.writer.close()
+    done = rerail("trace", tmp_path / "run.tape")
+    assert "  not known\n" in done.out
+    assert "the last command of the agent that failed: pytest -q, status 1" in done.out
+    assert f"rerail show {tmp_path / 'run.tape'} p2" in done.out
+    assert "nothing was noticed, which does not say that nothing is wrong" in done.out
+
+
+def test_what_is_no_tape_and_no_step_is_said(
+    tmp_path: Path, rerail: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rerail("trace", "no.tape").assert_complaint(2, "cannot open tape no.tape")
+    rerail("trace", "diagnos").assert_complaint(2, "no step of `rerail trace` `diagnos`")
+    rerail("trace", "look", "RUN-1").assert_complaint(2, "no tape of run RUN-1")
+
+
+def test_the_state_of_a_target_is_not_taken_from_the_runner(tmp_path: Path, rerail: Verb) -> None:
+    tape = PlaneTape.begin(tmp_path / "run.tape")
+    tape.agents_plane()
+    tape.end("applied")
+    assert rerail("trace", tmp_path / "run.tape", "--json").json["safety"]["state"] == "unresolved"
