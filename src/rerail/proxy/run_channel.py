@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
+from rerail.probe.log import read_words
 from rerail.proxy.beside import Beside
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _DESCRIPTORS: Final = 16
 _LONGEST_LINE: Final = 32 << 20
 _BACKLOG: Final = 512
 _NAME: Final = re.compile(r"[\w-]{1,60}")
-_STRAY: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 Said = dict[str, Any]
 Hear = Callable[[Said, Sequence[int]], Said | None]
@@ -213,25 +213,12 @@ def _read(line: bytes) -> Said | None:
 
 
 def _read_tolerantly(line: bytes) -> Said | None:
-    """Words need not be Unicode: Python says a stray byte as a lone surrogate (PEP 383), and a
-    string of Node may hold any. What is no byte's is replaced, as Node itself does for a child."""
-    import json
-
+    """Words of a command need not be Unicode."""
     try:
-        said = json.loads(line, object_pairs_hook=_without_strays)
+        said = read_words(line)
     except (ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) else None
-
-
-def _without_strays(pairs: list[tuple[str, Any]]) -> Said:
-    return {_clean(name): _clean(value) for name, value in pairs}
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return _STRAY.sub("\ufffd", value)
-    return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
 def _deaf(said: Said, descriptors: Sequence[int]) -> Said | None:
