@@ -141,9 +141,7 @@ def test_a_log_is_a_file_of_the_folder_and_nothing_that_took_its_name(
     assert folder.first_line(4) == b""
 
 
-def test_links_in_it_go_away_and_what_they_lead_to_stays(
-    folder: RunFolder, tmp_path: Path
-) -> None:
+def test_links_in_it_go_away_and_what_they_lead_to_stays(folder: RunFolder, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").touch()

@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -157,13 +158,16 @@ class _Place:
 
     def _folder(self, path: bytes) -> int:
         """A descriptor of a folder, each name on the way to it looked up and none followed."""
-        known = self._open.get(path)
-        if known is not None:
-            return known
-        parent, name = self._parent(path)
-        descriptor = os.open(name, _FOLDER, dir_fd=parent)
-        self._let_go_of(path)
-        self._open[path] = descriptor
+        if path in self._open:
+            return self._open[path]
+        descriptor, place = self._root, b""
+        for name in path.split(b"/"):
+            parent, place = descriptor, place + b"/" + name if place else name
+            descriptor = self._open.get(place, -1)
+            if descriptor < 0:
+                descriptor = os.open(name, _FOLDER, dir_fd=parent)
+                self._let_go_of(place)
+                self._open[place] = descriptor
         return descriptor
 
     def _let_go_of(self, path: bytes) -> None:
@@ -186,17 +190,47 @@ def remove_folder(folder: Path) -> None:
 
 
 def _remove_folder(parent: int, name: bytes) -> None:
-    descriptor = _open_whatever_its_mode(parent, name)
+    """However deep it is, a few folders of it are open at once: those within go to its top first."""
+    top = _open_whatever_its_mode(parent, name)
+    try:
+        waiting = _without_files(top)
+        taken = frozenset(waiting)
+        free = (name for name in map(b"%d".__mod__, count()) if name not in taken)
+        while waiting:
+            folder = waiting.pop()
+            descriptor = _open_whatever_its_mode(top, folder)
+            try:
+                for inner in _without_files(descriptor):
+                    waiting.append(next(free))
+                    _move(inner, descriptor, waiting[-1], top)
+            finally:
+                os.close(descriptor)
+            os.rmdir(folder, dir_fd=top)
+    finally:
+        os.close(top)
+    os.rmdir(name, dir_fd=parent)
+
+
+def _without_files(folder: int) -> list[bytes]:
+    """Remove from a folder all but the folders in it, which are told."""
+    os.fchmod(folder, _WHILE_FILLED)
+    folders = []
+    for inner in map(os.fsencode, os.listdir(folder)):
+        try:
+            os.unlink(inner, dir_fd=folder)
+        except (IsADirectoryError, PermissionError):
+            folders.append(inner)
+    return folders
+
+
+def _move(name: bytes, folder: int, there: bytes, top: int) -> None:
+    """Move a folder, which must be one that can be written."""
+    descriptor = _open_whatever_its_mode(folder, name)
     try:
         os.fchmod(descriptor, _WHILE_FILLED)
-        for inner in map(os.fsencode, os.listdir(descriptor)):  # noqa: PTH208 - no path
-            try:
-                os.unlink(inner, dir_fd=descriptor)
-            except (IsADirectoryError, PermissionError):
-                _remove_folder(descriptor, inner)
     finally:
         os.close(descriptor)
-    os.rmdir(name, dir_fd=parent)
+    os.rename(name, there, src_dir_fd=folder, dst_dir_fd=top)
 
 
 def _open_whatever_its_mode(parent: int, name: bytes) -> int:
