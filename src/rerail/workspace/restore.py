@@ -190,7 +190,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def _remove_folder(parent: int, name: bytes) -> None:
-    """However deep it is, a few folders of it are open at once: those within go to its top first."""
+    """However deep it is, few folders of it are open at once: those within go to its top first."""
     top = _open_whatever_its_mode(parent, name)
     try:
         waiting = _without_files(top)
