@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from rerail.errors import TapeAltered, TapeEnded, TapeUnreadable
+from rerail.errors import TapeAltered, TapeEnded
 from rerail.tape.codec import decode
 from rerail.tape.failure import cannot_write
 from rerail.tape.keeper import Keeper
