@@ -206,4 +206,3 @@ class StoredEvents:
 def _end_of_frame(seq: int) -> int:
     """The number of the last event in the frame of this one."""
     return seq + -seq % form.EVENTS_PER_FRAME
-
