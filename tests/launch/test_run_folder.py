@@ -122,3 +122,30 @@ def test_what_a_killed_recorder_left_goes_with_the_next_run(
     assert running.path.exists()
     assert all(other.exists() for other in others)
     running.remove()
+
+
+def test_a_log_is_a_file_of_the_folder_and_nothing_that_took_its_name(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    hidden = tmp_path / "hidden.log"
+    hidden.write_bytes(b"a secret\n")
+    (folder.path / "p" / "1.log").symlink_to(hidden)
+    os.mkfifo(folder.path / "p" / "2.log")
+    (folder.path / "p" / "²3.log").write_bytes(b"no number\n")
+    assert list(folder.news()) == []
+    assert folder.first_line(1) == folder.first_line(2) == b""
+    (folder.path / "p").rename(folder.path / "moved")
+    (folder.path / "p").symlink_to(tmp_path)
+    (tmp_path / "4.log").write_bytes(b"elsewhere\n")
+    assert list(folder.news()) == []
+    assert folder.first_line(4) == b""
+
+
+def test_links_in_it_go_away_and_what_they_lead_to_stays(folder: RunFolder, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    (folder.path / "p" / "link").symlink_to(kept)
+    folder.remove()
+    assert not folder.path.exists()
+    assert (kept / "file").exists()

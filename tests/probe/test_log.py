@@ -1,8 +1,11 @@
 """The lines of a probe's log, read."""
 
+import os
+import time
+
 import pytest
 
-from rerail.probe.log import Hello, hello_line, jobs_in, read_hello, read_missing
+from rerail.probe.log import Hello, hello_line, jobs_in, read_hello, read_missing, read_wrote
 
 KEY = "0123456789abcdef"
 JOB = "@fedcba9876543210"
@@ -49,3 +52,26 @@ def test_a_job_of_a_pool_has_a_log_of_its_own() -> None:
     ]
     found = jobs_in(b"\n".join(lines), b"p")
     assert found == {JOB: f"s\tp.2\ta.py:f:-\t{JOB}\nt\t0\tp.2\t6\nr\t0\tp.2\tab\n".encode()}
+
+
+def test_a_hello_whose_words_are_no_unicode_is_understood_and_spelled_out() -> None:
+    line = b'hello\t{"pid":7,"argv":["caf\\udce9","\\ud83d\\ude00","a\\ud800b"],"cwd":"/\\udcff"}'
+    hello = read_hello(line)
+    assert hello == Hello(pid=7, argv=["caf\udce9", "\U0001f600", "a\ufffdb"], cwd="/\udcff")
+    again = read_hello(hello_line(hello).rstrip())
+    assert again == Hello(pid=7, argv=["caf\\udce9", "\U0001f600", "a\ufffdb"], cwd="/\\udcff")
+
+
+def test_a_path_of_stray_bytes_is_that_path() -> None:
+    path = read_wrote(b'wrote\t"/tmp/caf\\udce9"')
+    assert path is not None
+    assert os.fsencode(path) == b"/tmp/caf\xe9"
+
+
+def test_a_job_with_many_lines_is_joined_at_once() -> None:
+    site = b"s\t0\tsite\t" + JOB.encode() + b"\n"
+    lines = b"".join(b"t\t0\t%d\t5\n" % number for number in range(200_000))
+    began = time.process_time()
+    jobs = jobs_in(site + lines.replace(b"t\t0\t", b"t\t1\t0\t"), KEY.encode())
+    assert time.process_time() - began < 5
+    assert jobs[JOB].count(b"\n") > 1

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -149,3 +150,19 @@ def test_whether_the_agent_waits_when_it_writes_is_not_changed() -> None:
             os.close(descriptor)
 
     run(test)
+
+
+def test_what_was_opened_for_reading_alone_is_not_written_to(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"as it was")
+
+    async def test(flags: int) -> None:
+        source, write = os.pipe()
+        ends: list[PipeEnd] = []
+        Copying(source, os.open(kept, flags), lambda _: None, ends.append, first=b"overwritten")
+        os.close(write)
+        assert ends == ["reset"]
+
+    for flags in (os.O_RDONLY, os.O_PATH):
+        asyncio.run(test(flags))
+        assert kept.read_bytes() == b"as it was"

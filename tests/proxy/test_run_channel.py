@@ -1,6 +1,7 @@
 """What probes say over the run's socket: lines, descriptors, and few answers."""
 
 import asyncio
+import json
 import os
 import socket
 from collections.abc import Sequence
@@ -149,3 +150,80 @@ def test_an_end_is_understood_and_what_is_not_known_is_not() -> None:
     assert understood({"do": "end", "child": 2, "status": -9}, []) == Ended(2, -9)
     assert understood({"do": "dance"}, []) is None
     assert understood({"do": "end", "child": "two"}, []) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="the system has no O_PATH")
+def test_a_file_that_is_only_named_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "hidden"
+    path.write_bytes(b"a secret")
+    descriptor = os.open(path, os.O_PATH)
+    started = understood(STARTED | {"starts": {}}, [descriptor])
+    assert isinstance(started, Started)
+    assert Descriptors(started, [descriptor]).file("stdout") == b""
+
+
+def test_a_pipe_is_not_waited_for_as_a_file() -> None:
+    read, write = os.pipe()
+    started = understood(STARTED | {"starts": {}}, [write])
+    assert isinstance(started, Started)
+    assert Descriptors(started, [write]).file("stdout") == b""
+    os.close(read)
+
+
+def poke(place: Path, said: dict[str, Any]) -> None:
+    with place.with_name("pokes").open("wb") as pipe:
+        pipe.write(json.dumps(said).encode() + b"\n")
+
+
+def test_no_link_is_followed_from_the_files_beside_the_pipe(place: Path) -> None:
+    outside = place.parent / "outside"
+    outside.write_bytes(b'{"a": "stranger"}')
+    beside = place.with_name("c")
+
+    async def test() -> None:
+        ear = Ear({"the": "answer"})
+        with RunChannel(place) as channel:
+            (beside / "long").symlink_to(outside)
+            (beside / "1.new").symlink_to(outside)
+            channel.attend(ear)
+            poke(place, {"file": "long"})
+            poke(place, {"n": 1, "answer": "1"})
+            await until(ear, 1)
+            channel.finish()
+        assert [said for said, _ in ear.heard] == [{"n": 1}]
+        assert json.loads((beside / "1").read_bytes()) == {"the": "answer"}
+
+    asyncio.run(test())
+    assert outside.read_bytes() == b'{"a": "stranger"}'
+
+
+def test_the_folder_beside_the_pipe_is_the_one_that_was_made(place: Path) -> None:
+    elsewhere = place.parent / "elsewhere"
+    elsewhere.mkdir()
+
+    async def test() -> None:
+        ear = Ear({"the": "answer"})
+        with RunChannel(place) as channel:
+            place.with_name("c").rename(place.with_name("moved"))
+            place.with_name("c").symlink_to(elsewhere)
+            channel.attend(ear)
+            poke(place, {"n": 1, "answer": "1"})
+            await until(ear, 1)
+            channel.finish()
+
+    asyncio.run(test())
+    assert not list(elsewhere.iterdir())
+
+
+def test_words_that_are_no_unicode_are_heard(place: Path) -> None:
+    async def test() -> None:
+        ear = Ear()
+        with RunChannel(place) as channel, connected(place) as probe:
+            channel.attend(ear)
+            probe.sendall(b'{"argv":["caf\\udce9","a\\ud800b"],"in":{"k":"\\ud800"}}\n')
+            await until(ear, 1)
+            channel.finish()
+        said = {"argv": ["caf\udce9", "a\ufffdb"], "in": {"k": "\ufffd"}}
+        assert ear.heard == [(said, [])]
+
+    asyncio.run(test())

@@ -293,7 +293,8 @@ def test_a_change_that_was_cut_short_is_undone_elsewhere(finished, tmp_path: Pat
     assert path.read_bytes() == before
 
 
-def test_a_journal_cannot_have_another_file_deleted(finished, tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_journal_cannot_have_another_file_deleted(finished, tmp_path: Path, times: int) -> None:
     path = half_changed(finished, tmp_path / "half")
     victim = tmp_path / "precious"
     victim.write_bytes(b"dear to me")
@@ -301,7 +302,7 @@ def test_a_journal_cannot_have_another_file_deleted(finished, tmp_path: Path) ->
     trailer = (0x40000000 // form.SMALL_PAGE_SIZE + 1).to_bytes(4, "big") + name
     trailer += len(name).to_bytes(4, "big") + sum(name).to_bytes(4, "big")
     with Path(f"{path}-journal").open("ab") as journal:
-        journal.write(trailer + bytes.fromhex("d9d505f920a163d7"))
+        journal.write(trailer + bytes.fromhex("d9d505f920a163d7") * times)
     with Tape.open(path) as tape:
         assert len(list(tape.events())) == 11
     assert victim.exists()

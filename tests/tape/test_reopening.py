@@ -97,4 +97,4 @@ def test_a_run_that_has_ended_is_over(finished: Any) -> None:
         reopen(finished.path)
     with Tape.open(finished.path) as tape:
         assert verify(tape).intact
-    assert len(finished.path.read_bytes()) == len(before)
+    assert finished.path.read_bytes() == before

@@ -1,11 +1,15 @@
 """The stored bytes of events, and the stretches that cannot be read."""
 
 import sqlite3
+import tracemalloc
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rerail.tape import form
 from rerail.tape.damage import Damaged, Missing
+from rerail.tape.frames import FrameWriter
 from rerail.tape.opening import open_tape_file
 from rerail.tape.reader import Tape
 from rerail.tape.records import CaptureMissing
@@ -97,3 +101,25 @@ def test_an_event_can_be_had_by_its_number(long: Path) -> None:
     assert stored.read(1100)
     assert stored.last() == 1100
     opened.close()
+
+
+def test_a_few_bytes_that_stand_for_gigabytes_of_events_are_never_in_memory_at_once() -> None:
+    writer, count = FrameWriter(17), 32
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(form.TABLES[1])
+        content = bytes(form.EVENT_SIZE)
+        rows = [(seq, len(content), writer.piece(content)) for seq in range(1, count + 1)]
+        connection.executemany("INSERT INTO event VALUES (?, ?, ?)", rows)
+        connection.execute("CREATE TABLE large AS SELECT zeroblob(20000)")
+        stored = StoredEvents(connection)
+        tracemalloc.start()
+        try:
+            assert sum(stored.read(seq) == content for seq in (count, 1, 2, count)) == 4
+            seen = 0
+            while some := stored.in_frame(seen + 1):
+                seen += len(some)
+            [_, peak] = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert seen == count
+    assert peak < 8 * form.EVENT_SIZE

@@ -74,3 +74,27 @@ def test_a_tree_without_what_it_needs_is_refused(tree: Tree) -> None:
 def test_what_is_no_tree_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="no tree"):
         decode_tree(data)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        Entry(b"a", "file", 1 << 40, 3, 0, DIGEST),
+        Entry(b"a", "folder", -1),
+        Entry(b"a", "file", FILE, 3, 1 << 63, DIGEST),
+        Entry(b"a", "link", LINK, 0, 0, b"x\0y"),
+    ],
+)
+def test_what_no_system_could_be_told_is_refused(odd: Entry) -> None:
+    with pytest.raises(ValueError, match="'a'"):
+        decode_tree(msgspec.msgpack.encode((ROOT, odd)))
+    with pytest.raises(ValueError, match="the mode"):
+        decode_tree(msgspec.msgpack.encode((Entry(b"", "folder", 1 << 32),)))
+
+
+def test_a_path_deeper_than_any_is_refused() -> None:
+    names = [b"d"] * 2050
+    deep = [entry(b"/".join(names[:depth]), "folder") for depth in range(1, len(names))]
+    with pytest.raises(ValueError, match="deeper"):
+        decode_tree(encode_tree((ROOT, *deep)))
+    assert decode_tree(encode_tree((ROOT, *deep[:2000])))

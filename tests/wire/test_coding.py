@@ -1,6 +1,7 @@
 """Content codings are undone, and whatever cannot be undone is None."""
 
 import gzip
+import time
 import zlib
 
 import brotli
@@ -156,3 +157,12 @@ def test_no_coding_is_the_content_and_an_unknown_one_is_none() -> None:
 @given(st.binary(max_size=200), st.sampled_from(["gzip", "deflate", "zstd", "br"]))
 def test_nothing_makes_it_raise(content: bytes, coding: str) -> None:
     decode(content, coding)
+
+
+@pytest.mark.parametrize(
+    ("coding", "member"), [("gzip", gzip.compress(b"")), ("zstd", zstandard.compress(b""))]
+)
+def test_very_many_members_take_no_time_for_those_behind_them(coding: str, member: bytes) -> None:
+    began = time.process_time()
+    assert decode(member * ((4 << 20) // len(member)), coding) == b""
+    assert time.process_time() - began < 5

@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerail.wire.http1 import (
+    HEAD_LIMIT,
+    LINES_LIMIT,
     Data,
     End,
     HeadSeen,
@@ -219,3 +221,25 @@ def test_any_chunked_replies_in_any_pieces_come_out_as_sent(
             found[-1].append(event.payload)
     assert found == bodies
     assert sum(isinstance(event, End) for event in events) == len(bodies)
+
+
+def test_of_very_many_odd_chunk_lines_none_are_kept_and_no_byte_is_lost() -> None:
+    scanner = ReplyScanner()
+    scanner.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    extended = b"1;" + b"x" * 16_000 + b"\r\na\r\n"
+    count = LINES_LIMIT // 16_000 + 2
+    events = [event for _ in range(count) for event in scanner.feed(extended)]
+    assert body_of(events) == b"a" * count
+    assert scanner.lines_of_broken_chunks == b""
+    assert scanner.feed(b"0\r\n\r\n")[-1] == End("chunked")
+    scanner.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    assert scanner.feed(b"01\r\na\r\n0\r\n\r\n")[-1] == End("chunked", b"01\r\n0\r\n")
+
+
+def test_empty_lines_without_an_end_are_not_waited_out() -> None:
+    scanner = ReplyScanner()
+    flood = b"\r\n" * (HEAD_LIMIT // 2)
+    assert scanner.feed(flood) == []
+    [opaque] = scanner.feed(b"\r\n")
+    assert isinstance(opaque, Opaque)
+    assert opaque.raw == flood + b"\r\n"

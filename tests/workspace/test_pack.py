@@ -1,7 +1,9 @@
 """Files on a tape: each content once, none with a secret in it, none larger than allowed."""
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
@@ -84,6 +86,46 @@ def test_a_file_with_a_secret_is_not_kept(packed: Packed, tmp_path: Path, size: 
     assert tape.evidence.digests() == []
     assert tape.unfinished() == []
     assert SECRET.encode() not in tape.path.read_bytes()
+
+
+def parts_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        [count] = connection.execute("SELECT count(*) FROM part").fetchone()
+    return int(count)
+
+
+def test_nothing_is_left_of_a_file_in_which_a_secret_lies_across_two_pieces(
+    packed: Packed, tmp_path: Path
+) -> None:
+    packer, finish = packed
+    (tmp_path / "file").write_bytes(os.urandom((3 << 20) - 20) + SECRET.encode() + b"more")
+    with pytest.raises(NotKept, match="secret"):
+        keep(packer, tmp_path / "file")
+    tape = finish()
+    assert SECRET[:8].encode() not in tape.path.read_bytes()
+    assert parts_of(tape.path) == 0
+
+
+def test_a_secret_that_comes_into_a_file_while_it_is_read_is_not_kept_either(
+    packed: Packed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packer, finish = packed
+    path = tmp_path / "file"
+    path.write_bytes(os.urandom(9 << 20))
+    read = pack._pieces
+
+    def pieces(descriptor: int) -> Iterator[bytes]:
+        yield from read(descriptor)
+        with path.open("r+b") as file:
+            file.seek((5 << 20) - 20)
+            file.write(SECRET.encode())
+
+    monkeypatch.setattr(pack, "_pieces", pieces)
+    with pytest.raises(NotKept, match="secret"):
+        keep(packer, path)
+    tape = finish()
+    assert SECRET[:8].encode() not in tape.path.read_bytes()
+    assert parts_of(tape.path) == 0
 
 
 def test_a_file_that_is_too_large_is_kept_only_if_it_is_asked_for(

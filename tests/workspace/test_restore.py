@@ -13,7 +13,7 @@ from rerail.clock import file_time_ns
 from rerail.tape.trees import Entry, Tree, decode_tree, encode_tree
 from rerail.workspace.left_out import LeftOut
 from rerail.workspace.pack import digest_of
-from rerail.workspace.restore import apply, restore
+from rerail.workspace.restore import apply, remove_folder, restore
 from rerail.workspace.scan import Scanner
 from tests.workspace.conftest import Shelf
 
@@ -172,3 +172,34 @@ def test_a_folder_that_was_left_out_is_there_empty(fresh: Callable[[], Path]) ->
     restore((ROOT, left), place, contents)
     assert list((place / "node_modules").iterdir()) == []
     assert (place / "node_modules").stat().st_mtime_ns == 10**18
+
+
+def deep(place: Path, levels: int) -> None:
+    """Folders in folders, deeper than any path can say."""
+    descriptor = os.open(place, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d", 0o700, dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        with os.fdopen(os.open("f", os.O_CREAT, 0o600, dir_fd=below)):
+            os.fchmod(descriptor, 0o500)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+
+
+def test_a_folder_is_removed_however_deep_it_is(fresh: Callable[[], Path]) -> None:
+    place = fresh()
+    for name in ("0", "1", "2"):
+        (place / "in" / name / "3" / "4").mkdir(parents=True)
+    deep(place / "in", 3000)
+    remove_folder(place / "in")
+    assert not (place / "in").exists()
+
+
+def test_a_deep_tree_is_restored(fresh: Callable[[], Path]) -> None:
+    place = fresh()
+    paths = [b"/".join([b"d"] * depth) for depth in range(601)]
+    tree = tuple(Entry(path, "folder", stat.S_IFDIR | 0o755) for path in paths)
+    restore(decode_tree(encode_tree(tree)), place, Shelf())
+    assert (place / os.fsdecode(paths[-1])).is_dir()
+    remove_folder(place)

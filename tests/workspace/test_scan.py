@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from rerail.clock import file_time_ns
+from rerail.tape.trees import decode_tree, encode_tree
 from rerail.workspace.left_out import CREDENTIALS, INSTALLED, OWN, LeftOut
+from rerail.workspace.pack import digest_of
+from rerail.workspace.restore import remove_folder
 from rerail.workspace.scan import RACY_NS, NotKept, Scanner
 from tests.workspace.conftest import by_name
 
@@ -196,3 +199,38 @@ def test_a_marked_folder_is_there_where_it_was_asked_for(folder: Path, scanner: 
 def test_a_folder_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         Scanner(tmp_path / "none", Counting(), LeftOut()).scan(file_time_ns())
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(
+    folder: Path, scanner: Make, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_bytes(b"not for a tape")
+    (folder / "d" / "e").mkdir(parents=True)
+    (folder / "a").touch()
+
+    def keep(descriptor: int, facts: os.stat_result, asked_for: bool) -> tuple[bytes, int]:
+        if not (folder / "d").is_symlink():
+            (folder / "d").rename(tmp_path / "moved")
+            (folder / "d").symlink_to(outside)
+        return digest_of(descriptor, facts, asked_for)
+
+    scan = scanner(keep).scan(file_time_ns())
+    assert set(by_name(scan.tree)) == {".", "a", "d"}
+    assert by_name(scan.tree)["d"].kind == "left out"
+    assert b"d" in scan.late
+
+
+def test_a_folder_that_is_too_deep_is_left_out(folder: Path, scanner: Make) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(2100):
+        os.mkdir("d", dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+    tree = scanner().scan(file_time_ns()).tree
+    assert decode_tree(encode_tree(tree)) == tree
+    assert tree[-1].kind == "left out"
+    remove_folder(folder)

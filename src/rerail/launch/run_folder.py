@@ -4,8 +4,11 @@ The recorder writes a page that probes read (which turn it is, what the clock is
 writes a log that the recorder reads. Knows the form of both and the meaning of neither.
 """
 
+import errno
 import os
+import re
 import secrets
+import stat
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -37,6 +40,9 @@ _PAGE: Final = struct.Struct("<QQQqqqQ")
 _PREFIX: Final = "rerail-run-"
 _LOCK: Final = "page"
 _PLACES: Final = ("/tmp", "/dev/shm")  # noqa: S108 - a folder of our own is made there
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOG_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LOG_NAME: Final = re.compile(r"[0-9]{1,9}\.log")
 _WHOLE_READ: Final = 1 << 20
 _SOCKET_ROOM: Final = 70
 """Bytes of a path below which a unix socket in the folder can still be named (sun_path is 108)."""
@@ -87,6 +93,8 @@ class RunFolder:
         self._turns: dict[int, int] = {}
         self._logs: dict[int, _Log] = {}
         self._shown = mmap(self._page, PAGE_SIZE)
+        # Held open: it is the agent's to write in, and what takes its name is not it.
+        self._written = os.open(path / "p", _FOLDER)
         self.publish()
 
     @classmethod
@@ -135,7 +143,7 @@ class RunFolder:
 
     def first_line(self, process_id: int) -> bytes:
         """How a process's log begins; empty where it wrote none."""
-        with suppress(OSError), (self.path / "p" / f"{process_id}.log").open("rb") as log:
+        with suppress(OSError), os.fdopen(_open_log(self._written, process_id), "rb") as log:
             return log.readline()
         return b""
 
@@ -146,14 +154,13 @@ class RunFolder:
 
     def news(self) -> Iterator[tuple[int, bytes]]:
         """What probes have written since the last call: (process, whole lines)."""
-        with os.scandir(self.path / "p") as entries:
+        with os.scandir(self._written) as entries:
             # A number may be that of a process which writes nothing: a child that was told of.
-            names = [entry.name[:-4] for entry in entries if entry.stat().st_size]
-        numbers = [int(name) for name in names if name.isdigit()]
-        for number in sorted(numbers):
+            names = [entry.name for entry in entries if _has_content(entry)]
+        for number in sorted(int(name[:-4]) for name in names if _LOG_NAME.fullmatch(name)):
             log = self._logs.get(number)
             if log is None:
-                log = self._logs[number] = _Log(self.path / "p" / f"{number}.log")
+                log = self._logs[number] = _Log(self._written, number)
             if lines := log.news():
                 yield number, lines
 
@@ -162,6 +169,7 @@ class RunFolder:
         if self._page >= 0:
             self._shown.close()
             os.close(self._page)
+            os.close(self._written)
             self._page = -1
         for log in self._logs.values():
             log.close()
@@ -190,12 +198,13 @@ def place_for_run() -> Path:
 
 def _remove(path: Path) -> None:
     for folder, folders, files in os.walk(path, topdown=False):
-        for name in files:
+        for name in (*files, *folders):
+            place = Path(folder, name)
             with suppress(OSError):
-                Path(folder, name).unlink()
-        for name in folders:
-            with suppress(OSError):
-                Path(folder, name).rmdir()
+                if place.is_dir() and not place.is_symlink():
+                    place.rmdir()
+                else:
+                    place.unlink()
     with suppress(OSError):
         path.rmdir()
 
@@ -207,13 +216,30 @@ def _remove_what_was_left(place: Path) -> None:
             _remove(folder)
 
 
+def _has_content(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.stat(follow_symlinks=False).st_size > 0
+    except OSError:
+        return False
+
+
+def _open_log(folder: int, number: int) -> int:
+    """A process's log. Raises OSError, also where a link or a pipe has its name."""
+    descriptor = os.open(f"{number}.log", _LOG_FILE, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    return descriptor
+
+
 class _Log:
     """One process's log, read as far as whole lines go."""
 
-    __slots__ = ("_descriptor", "_path", "_read")
+    __slots__ = ("_descriptor", "_folder", "_number", "_read")
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folder: int, number: int) -> None:
+        self._folder = folder
+        self._number = number
         self._descriptor = -1
         self._read = 0
 
@@ -221,7 +247,7 @@ class _Log:
         """The whole lines that are new; what is torn waits for its end."""
         with suppress(OSError):
             if self._descriptor < 0:
-                self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+                self._descriptor = _open_log(self._folder, self._number)
             pieces = []
             while piece := os.pread(self._descriptor, _WHOLE_READ, self._read):
                 self._read += len(piece)

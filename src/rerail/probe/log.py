@@ -6,14 +6,18 @@
 """
 
 import re
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
+
+_Read = TypeVar("_Read")
 
 _MANY: Final = 10**9
 _KEY: Final = re.compile(r"[0-9a-f]{16}")
 _TURN: Final = re.compile(rb"^k\t([0-9]{1,9})$", re.MULTILINE)
+_NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _JOB: Final = re.compile(rb"@[0-9a-f]{16}")
 
 
@@ -48,12 +52,50 @@ def read_hello(line: bytes) -> Hello | None:
     try:
         return msgspec.json.decode(rest, type=Hello)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        return _convert(rest, Hello)
 
 
 def hello_line(hello: Hello) -> bytes:
-    """The line that a hello is."""
-    return b"hello\t" + msgspec.json.encode(hello) + b"\n"
+    """The line that a hello is; stray bytes in its words are spelled out."""
+    try:
+        return b"hello\t" + msgspec.json.encode(hello) + b"\n"
+    except UnicodeEncodeError:
+        argv = [_spelled_out(word) for word in hello.argv]
+        cwd, executable = _spelled_out(hello.cwd), _spelled_out(hello.executable)
+        return hello_line(replace(hello, argv=argv, cwd=cwd, executable=executable))
+
+
+def read_words(content: bytes) -> object:
+    """What JSON holds whose words need not be Unicode. Raises ValueError, RecursionError.
+
+    Python says a stray byte as a lone surrogate (PEP 383). Strings of Node may hold any: what is no
+    byte's is replaced, as Node itself does for a child.
+    """
+    import json  # few logs need it
+
+    return _without_strays(json.loads(content))
+
+
+def _without_strays(value: object) -> object:
+    match value:
+        case str():
+            return _NO_BYTE.sub("\ufffd", value)
+        case list():
+            return [_without_strays(item) for item in value]
+        case dict():
+            return {_without_strays(name): _without_strays(item) for name, item in value.items()}
+    return value
+
+
+def _convert(content: bytes, kind: type[_Read]) -> _Read | None:
+    try:
+        return msgspec.convert(read_words(content), kind)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _spelled_out(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def read_missing(line: bytes) -> tuple[str, str] | None:
@@ -73,7 +115,7 @@ def read_wrote(line: bytes) -> str | None:
     try:
         return msgspec.json.decode(rest, type=str)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        return _convert(rest, str)
 
 
 def turn_line(turn: int) -> bytes:
@@ -92,7 +134,7 @@ def jobs_in(log: bytes, process: bytes) -> dict[str, bytes]:
     Call sites are numbered anew, so that logs of one job from several processes can be joined.
     """
     jobs: dict[bytes, tuple[str, bytes]] = {}
-    found: dict[str, bytes] = {}
+    found: dict[str, list[bytes]] = {}
     for line in log.split(b"\n"):
         fields = line.split(b"\t")
         if fields[0] == b"s" and len(fields) > 3 and _JOB.fullmatch(fields[3]):
@@ -103,5 +145,5 @@ def jobs_in(log: bytes, process: bytes) -> dict[str, bytes]:
         else:
             continue
         job, fields[at] = jobs[fields[at]]
-        found[job] = found.get(job, b"") + b"\t".join(fields) + b"\n"
-    return found
+        found.setdefault(job, []).append(b"\t".join(fields) + b"\n")
+    return {job: b"".join(lines) for job, lines in found.items()}

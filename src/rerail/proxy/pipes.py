@@ -6,6 +6,7 @@ wait. Knows nothing of what the bytes are.
 """
 
 import asyncio
+import fcntl
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -42,9 +43,13 @@ class Copying:
         self._congested = congested
         self._left = b""
         os.set_blocking(source, False)
-        self._loop.add_reader(source, self._readable)
-        # A pipe that nobody reads any more reports an error to whoever watches its writing end.
-        self._loop.add_reader(self._target, self._target_changed)
+        try:
+            self._loop.add_reader(source, self._readable)
+            # A pipe that nobody reads any more reports an error to who watches its writing end.
+            self._loop.add_reader(self._target, self._target_changed)
+        except OSError:  # no pipe, nor anything else that can be waited for
+            self._end("reset")
+            return
         if first:
             self._write(first)
 
@@ -124,8 +129,11 @@ class Copying:
 def of_our_own(descriptor: int) -> int:
     """The same writing end, opened anew and never waiting.
 
-    Whether it waits belongs to the opened file, which others may share: an agent's own pipe.
+    Whether it waits belongs to the opened file, which others may share: an agent's own pipe. What
+    was not opened for writing stays so: whoever handed it over may be kept from writing there.
     """
+    if not _may_write(descriptor):
+        return descriptor
     try:
         anew = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -133,3 +141,13 @@ def of_our_own(descriptor: int) -> int:
         return descriptor
     os.close(descriptor)
     return anew
+
+
+def is_a_name(descriptor: int) -> bool:
+    """Whether a descriptor only names a file (O_PATH): it gives no right to what is in it."""
+    return bool(fcntl.fcntl(descriptor, fcntl.F_GETFL) & getattr(os, "O_PATH", 0))
+
+
+def _may_write(descriptor: int) -> bool:
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    return not is_a_name(descriptor) and flags & os.O_ACCMODE != os.O_RDONLY

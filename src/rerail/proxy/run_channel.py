@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
+from rerail.probe.log import read_words
+from rerail.proxy.beside import Beside
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -34,8 +37,7 @@ class RunChannel:
     """Listens at a path, from before the command starts; `attend` once the loop runs."""
 
     def __init__(self, path: Path) -> None:
-        self._files = path.with_name("c")
-        self._files.mkdir(mode=0o700)
+        self._beside = Beside(path.with_name("c"))
         os.mkfifo(path.with_name("pokes"), 0o600)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -44,6 +46,7 @@ class RunChannel:
             self._listener.setblocking(False)
         except OSError:
             self._listener.close()
+            self._beside.close()
             raise
         # Open for both, so that there is never nobody: writers neither wait nor fail.
         self._pokes = os.open(path.with_name("pokes"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -72,6 +75,7 @@ class RunChannel:
     def close(self) -> None:
         """Listen no more."""
         self._listener.close()
+        self._beside.close()
         if self._pokes >= 0:
             os.close(self._pokes)
             self._pokes = -1
@@ -118,21 +122,11 @@ class RunChannel:
         name = str(said.pop("answer", ""))
         answer = self._hear(said, ())
         if answer is not None and _NAME.fullmatch(name):
-            beside = self._files / f"{name}.new"
-            beside.write_bytes(msgspec.json.encode(answer))
-            beside.rename(self._files / name)
+            self._beside.put(name, msgspec.json.encode(answer))
 
     def _content(self, name: str) -> bytes:
         """What a file holds, which is not needed any more."""
-        if not _NAME.fullmatch(name):
-            return b""
-        path = self._files / name
-        try:
-            content = path.read_bytes()
-            path.unlink()
-        except OSError:
-            return b""
-        return content
+        return self._beside.take(name) if _NAME.fullmatch(name) else b""
 
 
 class _Connection:
@@ -215,7 +209,16 @@ def _read(line: bytes) -> Said | None:
     try:
         return msgspec.json.decode(line, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _read_tolerantly(line)
+
+
+def _read_tolerantly(line: bytes) -> Said | None:
+    """Words of a command need not be Unicode."""
+    try:
+        said = read_words(line)
+    except (ValueError, RecursionError):
         return None
+    return said if isinstance(said, dict) else None
 
 
 def _deaf(said: Said, descriptors: Sequence[int]) -> Said | None:

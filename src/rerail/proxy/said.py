@@ -1,6 +1,7 @@
 """What a probe says of a child process, checked: the lines that come over the run's channel."""
 
 import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -8,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from rerail.proxy.pipes import PipeEnd
+from rerail.proxy.pipes import PipeEnd, is_a_name
 from rerail.tape.records import StreamKind, StreamName
 
 OUTPUTS: Final[tuple[StreamName, ...]] = ("stdout", "stderr")
@@ -188,7 +189,13 @@ class Descriptors:
 
 
 def _content(descriptor: int, start: int) -> bytes:
-    """Read through a name: a descriptor may be for writing alone, and its position is shared."""
+    """Read through a name: a descriptor may be for writing alone, and its position is shared.
+
+    None but a file that the agent itself opened: by a name alone (O_PATH) it may have no right to
+    read, which we would have.
+    """
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode) or is_a_name(descriptor):
+        return b""
     pieces = []
     readable = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -181,14 +181,14 @@ def _disarm_journal(journal: Path) -> None:
     """Make SQLite overlook a "super-journal" that a journal names: it may delete that file.
 
     The name stands at the end, before eight bytes by which it is known (sqlite.org/fileformat2.html
-    has the journal; the trailer is in pager.c). A tape's journal never has one.
+    has the journal; the trailer is in pager.c). A tape's journal never has one. A byte behind them
+    hides them; without them, others before them might be the last.
     """
     if _size(journal) >= len(_SUPER_JOURNAL):
         with journal.open("r+b") as file:
             file.seek(-len(_SUPER_JOURNAL), 2)
             if file.read() == _SUPER_JOURNAL:
-                file.seek(-len(_SUPER_JOURNAL), 2)
-                file.truncate()
+                file.write(b"\0")
 
 
 def _size(path: Path) -> int:

@@ -7,11 +7,11 @@ another recorder left is repaired into a new file instead (`repair`).
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
-from rerail.errors import TapeAltered, TapeEnded, TapeUnreadable
+from rerail.errors import TapeAltered, TapeEnded
 from rerail.tape.codec import decode
-from rerail.tape.damage import Damaged
 from rerail.tape.failure import cannot_write
 from rerail.tape.keeper import Keeper
 from rerail.tape.lock import WriterLock
@@ -35,36 +35,51 @@ def reopen(path: Path) -> TapeWriter:
         lock = WriterLock.take(path, os.open(path, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
         raise cannot_write(path, error) from error
-    mark_as_in_log_mode(lock.descriptor)
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    storage = Storage(path, lock, connection)
     try:
-        connection.execute("PRAGMA trusted_schema = OFF")
+        with ExitStack() as where_it_fails:
+            where_it_fails.callback(lock.release)
+            events = _unended(path)
+            mark_as_in_log_mode(lock.descriptor)
+            writer = _taken_up(path, lock, events)
+            where_it_fails.pop_all()
+    except ValueError as error:
+        what = f"cannot go on with {path}: its events cannot be read ({error})"
+        raise TapeAltered(what, hint=REPAIR.format(path)) from error
+    except (sqlite3.Error, OSError) as error:
+        raise cannot_write(path, error) from error
+    return writer
+
+
+def _unended(path: Path) -> list[bytes]:
+    """Its events; what is refused is left as it is. Raises TapeUnreadable, TapeEnded, Damaged."""
+    with closing(_connected(path)) as connection:
         check_identity(path, connection)
         events = list(_events(connection))
         if not events or isinstance(decode(events[-1]), RunEnded | RunLost):
             raise TapeEnded(f"cannot go on with {path}: its run has ended", hint="fork it instead")
-        return _taken_up(storage, connection, events)
-    except (Damaged, ValueError) as error:
-        storage.abandon()
-        what = f"cannot go on with {path}: its events cannot be read ({error})"
-        raise TapeAltered(what, hint=REPAIR.format(path)) from error
-    except (TapeUnreadable, TapeEnded):
+    return events
+
+
+def _taken_up(path: Path, lock: WriterLock, events: list[bytes]) -> TapeWriter:
+    connection = _connected(path)
+    storage = Storage(path, lock, connection)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA journal_mode = WAL")
+        keeper = Keeper(storage)
+        storage.begin()
+        keeper.take_up(events)
+        storage.commit()
+        return TapeWriter(storage, keeper=keeper, events=len(events), bodies=storage.last_body())
+    except BaseException:
         storage.abandon()
         raise
-    except (sqlite3.Error, OSError) as error:
-        storage.abandon()
-        raise cannot_write(path, error) from error
 
 
-def _taken_up(storage: Storage, connection: sqlite3.Connection, events: list[bytes]) -> TapeWriter:
-    connection.execute("PRAGMA synchronous = OFF")
-    connection.execute("PRAGMA journal_mode = WAL")
-    keeper = Keeper(storage)
-    storage.begin()
-    keeper.take_up(events)
-    storage.commit()
-    return TapeWriter(storage, keeper=keeper, events=len(events), bodies=storage.last_body())
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
 
 
 def _events(connection: sqlite3.Connection) -> Iterator[bytes]:

@@ -14,20 +14,71 @@ from rerail.tape.damage import Damaged, Missing, reading
 from rerail.tape.frames import FrameError, FrameReader
 
 _FRAMES_KEPT: Final = 4
-_LARGEST_GAP: Final = 1 << 16
-"""Events that may be missing of a tape: a number further off is a stranger's, to keep us busy."""
+_HELD_BYTES: Final = 32 << 20
+"""Of one frame's events; one more may be held."""
 
 _ROW_BYTES: Final = 8
 _GAP_AT_MOST: Final = 1 << 20
 _Row = tuple[object, object, object]
 
 
-@dataclass(frozen=True, slots=True)
 class _Frame:
-    """The events of one frame up to where it can be read, and why not further."""
+    """The events of one frame, undone as far as they are wanted; `damage` says why not further.
 
-    events: list[bytes]
-    damage: Damaged | None = None
+    `events` are those from index `begin` on: of large ones only the last are held, since a few
+    bytes may stand for gigabytes.
+    """
+
+    __slots__ = ("_after", "_expected", "_reader", "_rows", "_size", "begin", "damage", "events")
+
+    def __init__(self, first: int, rows: list[_Row], after: Damaged | None) -> None:
+        self.begin = 0
+        self.events: list[bytes] = []
+        self.damage: Damaged | None = None
+        self._expected = first
+        self._rows = iter(rows)
+        self._after = after
+        self._reader = FrameReader()
+        self._size = 0
+
+    @property
+    def end(self) -> int:
+        """The index behind the last that is undone."""
+        return self.begin + len(self.events)
+
+    def holds(self, index: int) -> bool:
+        """Whether this event is here; those behind it too, as many as may be held."""
+        if self.begin <= index < self.end:
+            return True
+        while self.damage is None and (self.end <= index or self._size < _HELD_BYTES):
+            try:
+                row = next(self._rows, None)
+                if row is None:
+                    self.damage = self._after
+                    break
+                self._hold(self._undone(*row))
+            except FrameError as error:
+                self.damage = Damaged(str(error))
+            except Damaged as error:
+                self.damage = error
+        return self.begin <= index < self.end
+
+    def _hold(self, event: bytes) -> None:
+        if self._size >= _HELD_BYTES:
+            self.begin, self.events, self._size = self.end, [], 0
+        self.events.append(event)
+        self._size += len(event)
+
+    def _undone(self, seq: object, size: object, data: object) -> bytes:
+        expected, self._expected = self._expected, self._expected + 1
+        if seq != expected:
+            raise Missing(f"event {expected} is missing")
+        if not isinstance(size, int) or not 0 < size <= form.EVENT_SIZE:
+            raise Damaged(f"the size of event {seq} is out of bounds")
+        if not isinstance(data, bytes):
+            raise Damaged(f"event {seq} has no data")
+        self._reader.give(data)
+        return self._reader.read(size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,29 +159,31 @@ class StoredEvents:
         """An event's bytes, or None if there is no such event. Raises Damaged."""
         if seq < 1:
             return None
-        number, index = divmod(seq - 1, form.EVENTS_PER_FRAME)
-        frame = self._frames.get(number)
-        if frame is None or index >= len(frame.events):
-            frame = self._read_frame(number)
-        if index < len(frame.events):
-            return frame.events[index]
+        frame, index = self._frame(seq)
+        if frame.holds(index):
+            return frame.events[index - frame.begin]
         if frame.damage is not None:
             raise frame.damage
         if seq <= self.last():
-            raise Missing(f"event {seq - index + len(frame.events)} is missing")
+            raise Missing(f"event {seq - index + frame.end} is missing")
         return None
 
     def in_frame(self, seq: int) -> list[bytes]:
-        """The bytes of an event and of those behind it in its frame, as far as they can be had."""
+        """The bytes of an event and of those behind it in its frame, as many as are held."""
+        frame, index = self._frame(seq)
+        return frame.events[index - frame.begin :] if frame.holds(index) else []
+
+    def _frame(self, seq: int) -> tuple[_Frame, int]:
+        """The frame of an event, read again where it does not hold it, and its index there."""
         number, index = divmod(seq - 1, form.EVENTS_PER_FRAME)
         frame = self._frames.get(number)
-        if frame is None or index >= len(frame.events):
+        if frame is None or not frame.holds(index):
             frame = self._read_frame(number)
-        return frame.events[index:]
+        return frame, index
 
     def _read_frame(self, number: int) -> _Frame:
         first = number * form.EVENTS_PER_FRAME + 1
-        frame = _undo(first, *self._rows(first))
+        frame = _Frame(first, *self._rows(first))
         self._frames.pop(number, None)
         if len(self._frames) >= _FRAMES_KEPT:
             self._frames.pop(next(iter(self._frames)))
@@ -153,22 +206,3 @@ class StoredEvents:
 def _end_of_frame(seq: int) -> int:
     """The number of the last event in the frame of this one."""
     return seq + -seq % form.EVENTS_PER_FRAME
-
-
-def _undo(first: int, rows: list[_Row], damage: Damaged | None) -> _Frame:
-    """The events of one frame, up to the first that is missing or torn."""
-    events: list[bytes] = []
-    reader = FrameReader()
-    for expected, (seq, size, data) in enumerate(rows, first):
-        if seq != expected:
-            return _Frame(events, Missing(f"event {expected} is missing"))
-        if not isinstance(size, int) or not 0 < size <= form.EVENT_SIZE:
-            return _Frame(events, Damaged(f"the size of event {seq} is out of bounds"))
-        if not isinstance(data, bytes):
-            return _Frame(events, Damaged(f"event {seq} has no data"))
-        try:
-            reader.give(data)
-            events.append(reader.read(size))
-        except FrameError as error:
-            return _Frame(events, Damaged(str(error)))
-    return _Frame(events, damage)

@@ -17,6 +17,11 @@ TREE_SIZE: Final = 256 << 20
 """Bytes of one encoded tree at most."""
 
 _DIGEST_SIZE: Final = 32
+_MODES: Final = 0o177777
+_LATEST: Final = (1 << 63) - 1
+_DEEPEST: Final = 2048
+"""Names in a path at most: the system's own limit is a path of 4096 bytes (PATH_MAX)."""
+
 _LEADS_ASTRAY: Final = re.compile(rb"(?:\A|/)\.{0,2}(?:/|\Z)|\0")
 
 
@@ -71,6 +76,7 @@ def decode_tree(data: bytes) -> Tree:
 def _check(tree: Tree) -> None:
     if not tree or tree[0].path or tree[0].kind != "folder":
         raise ValueError("a tree does not begin with its folder")
+    _check_place(tree[0])
     folders, before = {b""}, b""
     for entry in tree[1:]:
         if entry.path <= before:
@@ -81,8 +87,19 @@ def _check(tree: Tree) -> None:
             raise ValueError(f"the path {entry.path!r} is below something that is no folder")
         if entry.kind == "file" and len(entry.content) != _DIGEST_SIZE:
             raise ValueError(f"the file {entry.path!r} has no digest")
-        if entry.size < 0:
-            raise ValueError(f"the size of {entry.path!r} is negative")
+        _check_place(entry)
         if entry.kind == "folder":
             folders.add(entry.path)
         before = entry.path
+
+
+def _check_place(entry: Entry) -> None:
+    """Refuse what no system has said of a file, and none could be told."""
+    if entry.size < 0:
+        raise ValueError(f"the size of {entry.path!r} is negative")
+    if not 0 <= entry.mode <= _MODES or entry.mtime_ns > _LATEST:
+        raise ValueError(f"the mode or the time of {entry.path!r} is none")
+    if entry.path.count(b"/") >= _DEEPEST:
+        raise ValueError(f"the path {entry.path[:80]!r}… is deeper than allowed")
+    if entry.kind == "link" and b"\0" in entry.content:
+        raise ValueError(f"the link {entry.path!r} leads to no path")

@@ -339,6 +339,12 @@ class BodyWriter:
         self._chunks.add(size, at, continues=continues)
         self.size += size
 
+    def drop(self) -> None:
+        """The body is not to be kept after all, as if it had never begun."""
+        if self.size:
+            self._give(0, self._bodies.drop, (self._number,))
+            self.size = 0
+
     def finish(
         self, *, framing: Framing, chunk_lines: bytes = b"", trailers: bytes = b""
     ) -> Body | None:

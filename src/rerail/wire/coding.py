@@ -16,6 +16,7 @@ import zstandard
 DECODED_LIMIT: Final = 64 << 20
 _PIECE: Final = 1 << 10
 """Compressed bytes undone before the result is measured: 1 KiB of zstd is at most 32 MiB."""
+_GIVEN: Final = 1 << 14
 _OUTPUT: Final = 1 << 20
 """Bytes that the other codings give at once, at most."""
 
@@ -90,8 +91,9 @@ def _identity(content: bytes) -> Iterator[bytes]:
 
 def _gzip(content: bytes) -> Iterator[bytes]:
     """RFC 1952 section 2.2 allows several members after each other."""
-    while content:
-        content = yield from _inflated(content, zlib.MAX_WBITS | 16)
+    at = 0
+    while at < len(content):
+        at = yield from _inflated(content, at, zlib.MAX_WBITS | 16)
 
 
 def _deflate(content: bytes) -> Iterator[bytes]:
@@ -99,8 +101,8 @@ def _deflate(content: bytes) -> Iterator[bytes]:
     window = zlib.MAX_WBITS if _is_zlib(content) else -zlib.MAX_WBITS
     if not content:
         return
-    rest = yield from _inflated(content, window)
-    if rest:
+    end = yield from _inflated(content, 0, window)
+    if end < len(content):
         raise ValueError("bytes after the end of a deflated body")
 
 
@@ -109,30 +111,38 @@ def _is_zlib(content: bytes) -> bool:
     return len(content) > 1 and content[0] & 15 == 8 and int.from_bytes(content[:2]) % 31 == 0
 
 
-def _inflated(content: bytes, window: int) -> Generator[bytes, None, bytes]:
-    """One zlib stream in pieces of bounded size; returns the bytes behind it."""
+def _inflated(content: bytes, at: int, window: int) -> Generator[bytes, None, int]:
+    """The zlib stream that begins at a place, in pieces of bounded size; returns where it ends.
+
+    It is given little by little: what lies behind a stream is copied, and there may be many.
+    """
     stream = zlib.decompressobj(window)
+    given = b""
     while True:
-        piece = stream.decompress(content, _OUTPUT)
+        if not given:
+            given = content[at : at + _GIVEN]
+            at += len(given)
+        piece = stream.decompress(given, _OUTPUT)
         yield piece
         if stream.eof:
-            return stream.unused_data
-        content = stream.unconsumed_tail
-        if not content and len(piece) < _OUTPUT:
+            return at - len(stream.unused_data)
+        given = stream.unconsumed_tail
+        if not given and at >= len(content) and len(piece) < _OUTPUT:
             raise _Cut
 
 
 def _zstd(content: bytes) -> Iterator[bytes]:
     """RFC 8878 section 3.1 allows several frames after each other."""
-    while content:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        for start in range(0, len(content), _PIECE):
-            yield frame.decompress(content[start : start + _PIECE])
-            if frame.eof:
-                content = frame.unused_data + content[start + _PIECE :]
-                break
-        else:
-            raise _Cut
+    at, decompressor = 0, zstandard.ZstdDecompressor()
+    while at < len(content):
+        frame = decompressor.decompressobj()
+        while not frame.eof:
+            given = content[at : at + _PIECE]
+            if not given:
+                raise _Cut
+            yield frame.decompress(given)
+            at += len(given)
+        at -= len(frame.unused_data)
 
 
 def _brotli(content: bytes) -> Iterator[bytes]:

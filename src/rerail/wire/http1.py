@@ -18,6 +18,9 @@ Framing = Literal["none", "length", "chunked", "close"]
 
 HEAD_LIMIT: Final = 1 << 18
 LINE_LIMIT: Final = 1 << 14
+LINES_LIMIT: Final = 1 << 23
+"""Bytes of a body's chunk-size lines that are kept where they are odd: they go into one event."""
+
 TRAILER_LIMIT: Final = 1 << 16
 _SHORT: Final = 256
 _SMALL: Final = 1 << 12
@@ -195,7 +198,7 @@ class Scanner:
     """One direction of a connection. Feed it what comes; it remembers what is incomplete."""
 
     __slots__ = (
-        "_body_left", "_events", "_framing", "_held", "_keep_raw", "_line_count", "_lines", "_odd",
+        "_body_left", "_events", "_framing", "_held", "_keep_raw", "_lines", "_lines_size", "_odd",
         "_parsing", "_started", "_trailers",
     )  # fmt: skip
 
@@ -210,6 +213,7 @@ class Scanner:
         self._framing: Framing = "none"
         self._body_left = 0
         self._lines: list[bytes] = []
+        self._lines_size = 0
         self._odd = False
         self._started = False
         self._trailers = b""
@@ -226,7 +230,7 @@ class Scanner:
         They are what a body that breaks off here needs besides its bytes.
         """
         inside = self._framing == "chunked" and self._body_left > 0
-        return b"".join(self._lines) if inside or self._odd else b""
+        return self._all_lines() if inside or self._odd else b""
 
     def feed(self, data: bytes) -> list[WireEvent]:
         """What these bytes complete, in order."""
@@ -274,7 +278,7 @@ class Scanner:
             begin += 1
         end = head_end(data, begin)
         if end < 0:
-            if len(data) - begin > HEAD_LIMIT:
+            if len(data) - position > HEAD_LIMIT:
                 return self._give_up(data, position, f"no head in the first {HEAD_LIMIT} bytes")
             return -1
         head = parse_head(data[begin:end])
@@ -323,7 +327,9 @@ class Scanner:
         if not _CHUNK_SIZE.fullmatch(digits):
             return self._give_up(data, position, "a chunk size that is no hexadecimal number")
         size = int(digits, 16)
-        self._lines.append(line)
+        self._lines_size += len(line)
+        if self._lines_size <= LINES_LIMIT:
+            self._lines.append(line)
         self._odd = self._odd or line != b"%x\r\n" % size
         self._started = False
         self._body_left = size
@@ -376,8 +382,12 @@ class Scanner:
         self._finish(raw=data[position:end] if self._keep_raw else b"")
         return end
 
+    def _all_lines(self) -> bytes:
+        """The chunk-size lines; nothing where there were too many: half of them tell nothing."""
+        return b"".join(self._lines) if self._lines_size <= LINES_LIMIT else b""
+
     def _finish(self, raw: bytes = b"") -> None:
-        lines = b"".join(self._lines) if self._odd else b""
+        lines = self._all_lines() if self._odd else b""
         self._events.append(End(self._framing, lines, self._trailers, raw))
         self._parsing = self._scan_head
 

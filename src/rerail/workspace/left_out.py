@@ -73,7 +73,7 @@ RUNS: Final = b"runs"
 NO_SECRETS: Final = (".env.example", ".env.sample", ".env.template", ".env.dist")
 """Files for others to fill in."""
 
-MARKERS: Final = {b"pyvenv.cfg": INSTALLED, b"CACHEDIR.TAG": MADE_AGAIN}
+MARKERS: Final = {"pyvenv.cfg": INSTALLED, "CACHEDIR.TAG": MADE_AGAIN}
 """Files that make their folder a virtual environment, or a cache (bford.info/cachedir)."""
 
 

@@ -10,6 +10,8 @@ from hashlib import sha256
 from typing import Final
 
 from rerail.redact.apply import Redactor
+from rerail.tape.clean import CleanBytes
+from rerail.tape.event import Body
 from rerail.tape.trees import Tree, encode_tree
 from rerail.tape.writer import TapeWriter
 from rerail.workspace.scan import NotKept
@@ -70,28 +72,43 @@ class Packer:
         return digest, len(content)
 
     def _keep_large(self, descriptor: int) -> tuple[bytes, int]:
-        """Look first whether it is there, then read it again for the tape."""
-        seen, size = sha256(), 0
+        """Look first whether it is there and may be kept, then read it again for the tape."""
+        seen, size, check = sha256(), 0, self._redactor.file()
         for piece in _pieces(descriptor):
+            if check.piece(piece) is None:
+                raise _HOLDS_A_SECRET
             seen.update(piece)
             size += len(piece)
         digest = seen.digest()
         if digest in self._kept:
             return digest, size
         self._give(digest, size)
-        check = self._redactor.file()
-        body = self._writer.body(exchange_id=0, side="workspace", exact=False)
-        for piece in _pieces(descriptor):
-            clean = check.piece(piece)
-            if clean is None:
-                raise _HOLDS_A_SECRET
-            body.write(clean, at=0)
-            self._wait()
-        kept = body.finish(framing="none")
+        kept = self._written(descriptor)
         if kept is None:
             return self._keep_small(b"")
         self._kept.add(kept.digest)
         return kept.digest, kept.size
+
+    def _written(self, descriptor: int) -> Body | None:
+        """A body that holds the file, each piece written once the next is known to be clean.
+
+        The file may be another by now: a secret may begin in one piece and end in the next.
+        """
+        check = self._redactor.file()
+        body = self._writer.body(exchange_id=0, side="workspace", exact=False)
+        held: CleanBytes | None = None
+        for piece in _pieces(descriptor):
+            clean = check.piece(piece)
+            if clean is None:
+                body.drop()
+                raise _HOLDS_A_SECRET
+            if held is not None:
+                body.write(held, at=0)
+                self._wait()
+            held = clean
+        if held is not None:
+            body.write(held, at=0)
+        return body.finish(framing="none")
 
     def _give(self, digest: bytes, size: int) -> None:
         if self._total + size > TOTAL_SIZE:

@@ -6,16 +6,16 @@ every place is reached name by name from the folder's own descriptor, and no nam
 
 import os
 import stat
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from rerail.tape.trees import Entry, Tree
+from rerail.workspace.below import FOLDER, Below
 from rerail.workspace.changes import changes, held
 
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_BITS: Final = 0o777
 """Programs that run as somebody else are not made out of a tape."""
@@ -33,7 +33,7 @@ def restore(tree: Tree, folder: Path, contents: Contents) -> None:
     What was left out of the tree is not there afterwards, but for folders, which are there empty.
     Raises OSError, and what `contents` raises.
     """
-    with _Place(folder) as place:
+    with _Place.at(folder) as place:
         _make(tree, place, contents)
 
 
@@ -49,7 +49,7 @@ def apply(before: Tree, after: Tree, folder: Path, contents: Contents) -> None:
     # A folder gets its time again after something in it was touched.
     touched = {entry.path.rpartition(b"/")[0] for entry in (*gone, *new) if entry.path}
     made = {entry.path for entry in new}
-    with _Place(folder) as place:
+    with _Place.at(folder) as place:
         for entry in sorted(gone, key=_path, reverse=True):
             place.remove(entry.path)
         _make((e for e in after if e.path in made or e.path in touched), place, contents)
@@ -86,26 +86,19 @@ def _make(entries: Iterable[Entry], place: "_Place", contents: Contents) -> None
 class _Place:
     """A folder held open; what is in it is reached from there."""
 
-    def __init__(self, folder: Path) -> None:
-        self._root = os.open(folder, _FOLDER)
-        self._open: dict[bytes, int] = {b"": self._root}
+    def __init__(self, below: Below) -> None:
+        self._below = below
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        for descriptor in self._open.values():
-            os.close(descriptor)
+    @classmethod
+    @contextmanager
+    def at(cls, folder: Path) -> Iterator["_Place"]:
+        with Below(folder) as below:
+            yield cls(below)
 
     def make_folder(self, path: bytes) -> None:
         if not path:
             return
-        parent, name = self._parent(path)
+        parent, name = self._below.parent(path)
         try:
             os.mkdir(name, _WHILE_FILLED, dir_fd=parent)
         except FileExistsError:
@@ -114,12 +107,12 @@ class _Place:
                 os.mkdir(name, _WHILE_FILLED, dir_fd=parent)
 
     def finish_folder(self, entry: Entry) -> None:
-        descriptor = self._folder(entry.path)
+        descriptor = self._below.folder(entry.path)
         os.fchmod(descriptor, stat.S_IMODE(entry.mode) & _FOLDER_BITS)
         os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))
 
     def write(self, entry: Entry, pieces: Iterable[bytes]) -> None:
-        parent, name = self._parent(entry.path)
+        parent, name = self._below.parent(entry.path)
         self._clear(parent, name)
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=parent)
         with os.fdopen(descriptor, "wb") as file:
@@ -129,7 +122,7 @@ class _Place:
             os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))
 
     def link(self, entry: Entry) -> None:
-        parent, name = self._parent(entry.path)
+        parent, name = self._below.parent(entry.path)
         self._clear(parent, name)
         os.symlink(entry.content, name, dir_fd=parent)
         times = (entry.mtime_ns, entry.mtime_ns)
@@ -138,10 +131,9 @@ class _Place:
     def remove(self, path: bytes) -> None:
         """Remove a file, a link, or a folder with all that has come into it; what is gone is."""
         with suppress(FileNotFoundError, NotADirectoryError):
-            parent, name = self._parent(path)
+            parent, name = self._below.parent(path)
             self._clear(parent, name)
-        for inner in [known for known in self._open if _is_in(known, path)]:
-            os.close(self._open.pop(inner))
+        self._below.forget(path)
 
     def _clear(self, parent: int, name: bytes) -> None:
         try:
@@ -150,30 +142,6 @@ class _Place:
             return
         except (IsADirectoryError, PermissionError):
             _remove_folder(parent, name)
-
-    def _parent(self, path: bytes) -> tuple[int, bytes]:
-        folder, _, name = path.rpartition(b"/")
-        return self._folder(folder), name
-
-    def _folder(self, path: bytes) -> int:
-        """A descriptor of a folder, each name on the way to it looked up and none followed."""
-        known = self._open.get(path)
-        if known is not None:
-            return known
-        parent, name = self._parent(path)
-        descriptor = os.open(name, _FOLDER, dir_fd=parent)
-        self._let_go_of(path)
-        self._open[path] = descriptor
-        return descriptor
-
-    def _let_go_of(self, path: bytes) -> None:
-        """Keep open only what leads to `path`: a tree may have more folders than descriptors."""
-        for known in [known for known in self._open if known and not _is_in(path, known)]:
-            os.close(self._open.pop(known))
-
-
-def _is_in(path: bytes, folder: bytes) -> bool:
-    return path == folder or path.startswith(folder + b"/")
 
 
 def remove_folder(folder: Path) -> None:
@@ -186,29 +154,59 @@ def remove_folder(folder: Path) -> None:
 
 
 def _remove_folder(parent: int, name: bytes) -> None:
-    descriptor = _open_whatever_its_mode(parent, name)
+    """However deep it is, few folders of it are open at once: those within go to its top first."""
+    top = _open_whatever_its_mode(parent, name)
+    try:
+        waiting = _without_files(top)
+        taken = frozenset(waiting)
+        free = (name for name in map(b"%d".__mod__, count()) if name not in taken)
+        while waiting:
+            folder = waiting.pop()
+            descriptor = _open_whatever_its_mode(top, folder)
+            try:
+                for inner in _without_files(descriptor):
+                    waiting.append(next(free))
+                    _move(inner, descriptor, waiting[-1], top)
+            finally:
+                os.close(descriptor)
+            os.rmdir(folder, dir_fd=top)
+    finally:
+        os.close(top)
+    os.rmdir(name, dir_fd=parent)
+
+
+def _without_files(folder: int) -> list[bytes]:
+    """Remove from a folder all but the folders in it, which are told."""
+    os.fchmod(folder, _WHILE_FILLED)
+    folders = []
+    for inner in map(os.fsencode, os.listdir(folder)):
+        try:
+            os.unlink(inner, dir_fd=folder)
+        except (IsADirectoryError, PermissionError):
+            folders.append(inner)
+    return folders
+
+
+def _move(name: bytes, folder: int, there: bytes, top: int) -> None:
+    """Move a folder, which must be one that can be written."""
+    descriptor = _open_whatever_its_mode(folder, name)
     try:
         os.fchmod(descriptor, _WHILE_FILLED)
-        for inner in map(os.fsencode, os.listdir(descriptor)):  # noqa: PTH208 - no path
-            try:
-                os.unlink(inner, dir_fd=descriptor)
-            except (IsADirectoryError, PermissionError):
-                _remove_folder(descriptor, inner)
     finally:
         os.close(descriptor)
-    os.rmdir(name, dir_fd=parent)
+    os.rename(name, there, src_dir_fd=folder, dst_dir_fd=top)
 
 
 def _open_whatever_its_mode(parent: int, name: bytes) -> int:
     try:
-        return os.open(name, _FOLDER, dir_fd=parent)
+        return os.open(name, FOLDER, dir_fd=parent)
     except PermissionError:
         if not hasattr(os, "O_PATH"):
             raise
     # By way of /proc, since chmod(2) itself would follow a link that has taken the name since.
-    handle = os.open(name, _FOLDER | os.O_PATH, dir_fd=parent)
+    handle = os.open(name, FOLDER | os.O_PATH, dir_fd=parent)
     try:
         Path(f"/proc/self/fd/{handle}").chmod(_WHILE_FILLED)
     finally:
         os.close(handle)
-    return os.open(name, _FOLDER, dir_fd=parent)
+    return os.open(name, FOLDER, dir_fd=parent)

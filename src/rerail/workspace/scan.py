@@ -1,17 +1,20 @@
 """Walks a folder and says what is in it: its tree, read anew only where something was touched.
 
-Knows no tape: a `keep` is given the open file and says its digest. Nothing is followed, nothing in
-the folder is changed. Times are those that the file system puts on files, given by who asks.
+Knows no tape: a `keep` is given the open file and says its digest. Nothing is followed, whatever
+becomes of the folder meanwhile; nothing in it is changed. Times are those that the file system puts
+on files, given by who asks.
 """
 
 import os
 import stat
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rerail.tape.trees import Entry, Tree
+from rerail.workspace.below import Below
 from rerail.workspace.left_out import MARKERS, LeftOut
 from rerail.workspace.stamps import Key, Stamps, key_of
 
@@ -51,7 +54,8 @@ class Scanner:
     """One folder, scanned again and again."""
 
     def __init__(self, root: Path, keep: Keep, left_out: LeftOut) -> None:
-        self._root = os.fsencode(root)
+        self._root = root
+        self._place = os.fsencode(root)
         self._keep = keep
         self._left_out = left_out
         self._known: dict[bytes, tuple[Key, Entry]] = {}
@@ -62,13 +66,14 @@ class Scanner:
 
         Raises OSError where the folder itself cannot be read.
         """
-        walk = _Walk(began)
-        entry = self._folder(b"", walk)
-        if entry.kind != "folder":
-            raise OSError(f"{entry.content.decode('utf-8', 'replace')}")
-        walk.entries.append(entry)
-        while walk.waiting:
-            walk.entries.append(self._folder(walk.waiting.pop(), walk))
+        with Below(self._root, follow=True) as below:
+            walk = _Walk(began, below)
+            entry = self._folder(b"", walk)
+            if entry.kind != "folder":
+                raise OSError(f"{entry.content.decode('utf-8', 'replace')}")
+            walk.entries.append(entry)
+            while walk.waiting:
+                walk.entries.append(self._folder(walk.waiting.pop(), walk))
         self._known = walk.known
         self.stamps = walk.stamps if walk.stamps.usable else None
         walk.entries.sort(key=_path)
@@ -76,37 +81,54 @@ class Scanner:
 
     def _folder(self, path: bytes, walk: "_Walk") -> Entry:
         """A folder's own entry; what is in it goes to the walk, sub-folders wait."""
-        place = self._root + b"/" + path if path else self._root
+        place = self._place + b"/" + path if path else self._place
         first = len(walk.entries), len(walk.waiting)
         try:
-            with os.scandir(place) as listing:
-                why = self._list(path, listing, walk)
+            descriptor = walk.below.folder(path)
+        except OSError as error:
+            return self._unreadable(path, place, error, walk)
+        try:
+            with os.scandir(descriptor) as listing:
+                why = self._list(_In(path, place, descriptor), listing, walk)
         except OSError as error:
             why = f"cannot be read: {error.strerror}"
-        try:
-            # Only now: whatever came or went while it was listed has touched it.
-            facts = os.lstat(place)
-        except OSError as error:
-            walk.late.append(path)
-            return Entry(path, "left out", stat.S_IFDIR | 0o700, content=_why(error))
+        # Only now: whatever came or went while it was listed has touched it.
+        facts = os.fstat(descriptor)
         walk.look_at(path, facts)
         if why:
             del walk.entries[first[0] :], walk.waiting[first[1] :]
-            walk.stamps.take_left(place, facts.st_mode, facts.st_mtime_ns)
-            return Entry(path, "left out", facts.st_mode, 0, facts.st_mtime_ns, why.encode())
+            return self._left_whole(path, place, facts, why, walk)
         walk.stamp(place, key_of(facts))
         return Entry(path, "folder", facts.st_mode, 0, facts.st_mtime_ns)
 
-    def _list(self, path: bytes, listing: Iterable["os.DirEntry[bytes]"], walk: "_Walk") -> str:
+    def _unreadable(self, path: bytes, place: bytes, error: OSError, walk: "_Walk") -> Entry:
+        """A folder that may not be read, or that is none any more."""
+        why = f"cannot be read: {error.strerror}"
+        with suppress(OSError):
+            parent, name = walk.below.parent(path)
+            facts = os.lstat(name, dir_fd=parent)
+            if stat.S_ISDIR(facts.st_mode):
+                walk.look_at(path, facts)
+                return self._left_whole(path, place, facts, why, walk)
+        walk.late.append(path)
+        return Entry(path, "left out", stat.S_IFDIR | 0o700, content=why.encode())
+
+    def _left_whole(
+        self, path: bytes, place: bytes, facts: os.stat_result, why: str, walk: "_Walk"
+    ) -> Entry:
+        walk.stamps.take_left(place, facts.st_mode, facts.st_mtime_ns)
+        return Entry(path, "left out", facts.st_mode, 0, facts.st_mtime_ns, why.encode())
+
+    def _list(self, parent: "_In", listing: Iterable["os.DirEntry[str]"], walk: "_Walk") -> str:
         """Take up what is listed; returns why the whole folder is left out, "" if it is not."""
-        prefix = path + b"/" if path else b""
         items = list(listing)
-        if path and not self._left_out.wanted(path):
+        if parent.path and not self._left_out.wanted(parent.path):
             for item in items:
                 if item.name in MARKERS:
                     return MARKERS[item.name]
         for item in items:
-            inner = prefix + item.name
+            name = os.fsencode(item.name)
+            inner = parent.path + b"/" + name if parent.path else name
             folder = item.is_dir(follow_symlinks=False)
             why = self._left_out.why(inner, folder=folder)
             if folder and not why:
@@ -114,12 +136,13 @@ class Scanner:
                 continue
             try:
                 facts = item.stat(follow_symlinks=False)
+                place = parent.place + b"/" + name
                 if why:
                     entry = self._left(inner, facts, why)
-                    walk.stamps.take_left(item.path, facts.st_mode, entry.mtime_ns)
+                    walk.stamps.take_left(place, facts.st_mode, entry.mtime_ns)
                 else:
-                    entry = self._entry(inner, facts, walk)
-                    walk.stamp(item.path, key_of(facts))
+                    entry = self._entry(_In(inner, name, parent.descriptor), facts, walk)
+                    walk.stamp(place, key_of(facts))
             except FileNotFoundError:
                 walk.late.append(inner)
                 continue
@@ -131,29 +154,28 @@ class Scanner:
         time = facts.st_mtime_ns if stat.S_ISDIR(facts.st_mode) else 0
         return Entry(path, "left out", facts.st_mode, 0, time, why.encode())
 
-    def _entry(self, path: bytes, facts: os.stat_result, walk: "_Walk") -> Entry:
+    def _entry(self, file: "_In", facts: os.stat_result, walk: "_Walk") -> Entry:
         key = key_of(facts)
-        known = self._known.get(path)
+        known = self._known.get(file.path)
         if known is not None and known[0] == key:
-            walk.known[path] = known
+            walk.known[file.path] = known
             if facts.st_ctime_ns >= walk.began:
-                walk.late.append(path)
+                walk.late.append(file.path)
             return known[1]
-        entry = self._read(path, facts, walk)
-        walk.look_at(path, facts)
+        entry = self._read(file, facts, walk)
+        walk.look_at(file.path, facts)
         if max(facts.st_mtime_ns, facts.st_ctime_ns) < walk.began - RACY_NS:
-            walk.known[path] = (key, entry)
+            walk.known[file.path] = (key, entry)
         return entry
 
-    def _read(self, path: bytes, facts: os.stat_result, walk: "_Walk") -> Entry:
-        place = self._root + b"/" + path
+    def _read(self, file: "_In", facts: os.stat_result, walk: "_Walk") -> Entry:
         kind = stat.S_IFMT(facts.st_mode)
         try:
             if kind == stat.S_IFREG:
-                return self._file(path, place, facts, walk)
+                return self._file(file, facts, walk)
             if kind == stat.S_IFLNK:
-                target = os.readlink(place)  # noqa: PTH115 - a path of bytes
-                return Entry(path, "link", facts.st_mode, 0, facts.st_mtime_ns, target)
+                target = os.readlink(file.place, dir_fd=file.descriptor)
+                return Entry(file.path, "link", facts.st_mode, 0, facts.st_mtime_ns, target)
             why = _SPECIAL.get(kind, "neither file nor folder")
         except NotKept as refused:
             why = refused.why
@@ -161,27 +183,37 @@ class Scanner:
             raise
         except OSError as error:
             why = f"cannot be read: {error.strerror}"
-        return Entry(path, "left out", facts.st_mode, 0, 0, why.encode())
+        return Entry(file.path, "left out", facts.st_mode, 0, 0, why.encode())
 
-    def _file(self, path: bytes, place: bytes, facts: os.stat_result, walk: "_Walk") -> Entry:
-        descriptor = os.open(place, _OPEN)
+    def _file(self, file: "_In", facts: os.stat_result, walk: "_Walk") -> Entry:
+        descriptor = os.open(file.place, _OPEN, dir_fd=file.descriptor)
         try:
-            digest, size = self._keep(descriptor, facts, self._left_out.wanted(path))
+            digest, size = self._keep(descriptor, facts, self._left_out.wanted(file.path))
             after = os.fstat(descriptor)
         finally:
             os.close(descriptor)
         if after.st_ctime_ns != facts.st_ctime_ns or after.st_ino != facts.st_ino:
-            walk.late.append(path)
-        return Entry(path, "file", facts.st_mode, size, facts.st_mtime_ns, digest)
+            walk.late.append(file.path)
+        return Entry(file.path, "file", facts.st_mode, size, facts.st_mtime_ns, digest)
+
+
+class _In(NamedTuple):
+    """A path of the tree, where that is: of a folder, its own descriptor; of a file, its name in
+    the folder that the descriptor is of."""
+
+    path: bytes
+    place: bytes
+    descriptor: int
 
 
 class _Walk:
     """What one scan has found so far."""
 
-    __slots__ = ("began", "entries", "known", "late", "stamps", "waiting")
+    __slots__ = ("began", "below", "entries", "known", "late", "stamps", "waiting")
 
-    def __init__(self, began: int) -> None:
+    def __init__(self, began: int, below: Below) -> None:
         self.began = began
+        self.below = below
         self.entries: list[Entry] = []
         self.waiting: list[bytes] = []
         self.known: dict[bytes, tuple[Key, Entry]] = {}
@@ -198,7 +230,3 @@ class _Walk:
 
 def _path(entry: Entry) -> bytes:
     return entry.path
-
-
-def _why(error: OSError) -> bytes:
-    return f"cannot be read: {error.strerror}".encode()
