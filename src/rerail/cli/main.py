@@ -1,6 +1,7 @@
 """The command `rerail`: a table of verbs, loaded when called, and one place for errors."""
 
 import gc
+import os
 import sys
 from itertools import takewhile
 from typing import Final
@@ -45,6 +46,10 @@ GARBAGE_LOOKED_FOR: Final = (10_000, 20, 20)
 while modules are loaded, which stay, and again and again through what waits for the disk."""
 
 
+_NOTHING_TO_DO: Final = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""Its message is the help, line by line; click has it since 8.2, and printed it itself before."""
+
+
 class Program(Verbs):
     """The verbs of the program."""
 
@@ -60,9 +65,23 @@ def program(context: click.Context, debug: bool) -> None:
     context.obj = debug
 
 
+def hold_streams() -> None:
+    """Whoever closed one of the three has it closed in the command as well, and none of our files
+    takes its number: the command would write into a tape."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)  # the lowest number that is free
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.dup(number), "w", encoding="utf-8"))
+
+
 def main() -> None:
     """Run the command line and exit with its status."""
     gc.set_threshold(*GARBAGE_LOOKED_FOR)
+    hold_streams()
     leave(run(sys.argv[1:]))
 
 
@@ -77,6 +96,9 @@ def run(arguments: list[str]) -> int:
             raise
         complain(error.what, error.hint)
         return error.exit_code
+    except _NOTHING_TO_DO as error:
+        click.echo(error.format_message(), err=True)
+        return 2
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
         hint = f"`{context.command_path} --help` shows the options" if context else None
