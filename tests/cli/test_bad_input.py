@@ -154,6 +154,23 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
+def test_a_command_without_its_dashes_is_told_where_it_goes(
+    rerail: Rerail, simple_tape: Path
+) -> None:
+    told = rerail("replay", str(simple_tape), "python3", "agent.py")
+    told.assert_complaint(2, "unexpected", "`rerail replay … -- COMMAND`")
+
+
+@pytest.mark.parametrize("view", ["show", "verify", "replay"])
+def test_a_tape_may_have_a_name_that_is_no_text(
+    rerail: Rerail, simple_tape: Path, view: str
+) -> None:
+    tape = Path(os.fsdecode(os.fsencode(simple_tape.parent) + b"/n\xff.tape"))
+    shutil.copyfile(simple_tape, tape)
+    told = rerail(*arguments(view, tape))
+    assert "cannot open" not in told.err
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_tape_that_may_not_be_read_is_refused(simple_tape: Path, view: str) -> None:
     with tempfile.TemporaryDirectory() as folder:  # which others can reach, unlike `tmp_path`

@@ -69,6 +69,29 @@ def test_output_that_cannot_be_written_is_said() -> None:
     assert b"No space left" in done.stderr
 
 
+def test_streams_that_were_closed_stay_so_for_the_command(tmp_path: Path) -> None:
+    """And none of our own files has the number of one: the command would write into it."""
+    look = "for n in 0 1 2; do test -e /proc/$$/fd/$n && echo $n >>seen; done; exit 5"
+    words = [sys.executable, "-m", "rerail.cli", "record", "-o", "run.tape", "--", "sh", "-c", look]
+    closed = ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *words]
+    assert subprocess.run(closed, cwd=tmp_path, timeout=60).returncode == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.tape"]
+    shown = [*words[:3], "show", "run.tape"]
+    closed = ["sh", "-c", '"$@" >&-', "sh", *shown]
+    done = subprocess.run(closed, cwd=tmp_path, timeout=60, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_without_a_verb_it_says_what_there_is() -> None:
+    for verbs in ([], ["runs"], ["trace"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "rerail.cli", *verbs], capture_output=True, timeout=60
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith(b"Usage: ")
+        assert b"\nCommands:\n" in done.stderr
+
+
 def test_the_command_line_ends_so() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "rerail.cli", "record", "--help"], capture_output=True, timeout=60

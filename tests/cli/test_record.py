@@ -37,6 +37,13 @@ def test_wrong_options_are_told_apart_from_an_end_of_the_command(
     assert not list(tmp_path.iterdir())
 
 
+def test_options_behind_the_dashes_are_a_slip(
+    rerail: Rerail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rerail("record", "--", "-o", "x.tape", "true").assert_complaint(127, "`-o`", "before `--`")
+
+
 def test_a_proxy_whose_password_spoils_its_url_is_refused_without_showing_it(
     rerail: Rerail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

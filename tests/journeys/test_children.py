@@ -172,6 +172,18 @@ def test_a_thousand_children(rail: Rail) -> None:
     assert len(by_how(replayed.report)["given back"]) == 1000
 
 
+def test_a_child_of_an_agent_whose_folder_is_gone(rail: Rail) -> None:
+    script = (
+        "import os, subprocess\nos.mkdir('here'); os.chdir('here'); os.rmdir('../here')\n"
+        "print(subprocess.run(['date', '+%N'], capture_output=True).stdout)"
+    )
+    done = rail.record(sys.executable, "-c", script)
+    assert len(children(done.events())) == 1
+    replayed = rail.replay(done.tape)
+    assert replayed.output == done.output
+    assert by_how(replayed.report)["given back"] == [["date", "+%N"]]
+
+
 def test_a_child_that_is_left_out_is_not_there(rail: Rail) -> None:
     script = "import subprocess; print(subprocess.check_output(['date', '+%N']))"
     done = rail.record(sys.executable, "-c", script, options=["--no-children"])

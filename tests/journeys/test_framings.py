@@ -149,3 +149,20 @@ def differing(one: Results, other: Results) -> str:
     """A line for each reply that is not the same: what came, and how it ended."""
     names = [name for name in one if one[name] != other[name]]
     return "\n".join(f"{name}: {one[name]} but {other[name]}"[:600] for name in names)
+
+
+def test_a_client_that_begins_with_http2_is_refused_once(
+    rail: Rail, start_origin: Callable[..., Origin], tmp_path: Path
+) -> None:
+    """As gRPC without TLS does."""
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9)
+    cases = tmp_path / "cases.json"
+    cases.write_text(json.dumps([["h2", PLAIN, 80, False, preface.hex()]]))
+    rail.resolve(PLAIN, start_origin([wire(b"\x00\x00\x00\x04\x01\x00\x00\x00\x00")]))
+    recorded = rail.record(*rail.python("raw_client.py", str(cases)))
+    rail.stop_origins()
+    report = rail.replay(recorded.tape).report
+    assert report["counts"]["refused"] == 1
+    assert report["divergence"] is None
+    why = "the tunnel carries http2-preface, which is not read"
+    assert f"1 a connection to {PLAIN}:80 was refused: {why}" in report["notes"]

@@ -84,9 +84,9 @@ def test_a_replay_passes_standard_input_on_too(rail: Rail, start_playground: Sta
 
 
 def test_a_process_that_is_left_behind_is_noted(rail: Rail) -> None:
-    recorded = rail.record("sh", "-c", "sleep 0.3 & exit 0")
+    recorded = rail.record("sh", "-c", "sleep 3 & exit 0")
     (gap,) = [event for event in recorded.events() if isinstance(event, CaptureMissing)]
-    assert "outlived" in gap.what and "sleep 0.3" in gap.detail
+    assert "outlived" in gap.what and "sleep 3" in gap.detail
 
 
 def test_the_tape_is_its_owners_alone(rail: Rail) -> None:

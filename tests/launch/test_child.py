@@ -68,6 +68,16 @@ def test_what_a_command_leaves_running_is_told(eventually: Callable[..., None]) 
         eventually(lambda: not child.descendants())
 
 
+def test_what_ends_because_the_command_did_is_not_left_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rerail.launch.child.LEAVING_SECONDS", 30)
+    helper = "import os; r, w = os.pipe(); os.fork() or (os.close(w), os.read(r, 1))"
+    with started(sys.executable, "-c", helper) as child:
+        child.wait()
+        assert child.left_behind() == []
+
+
 def test_a_process_of_ours_from_before_is_not_the_commands() -> None:
     with started("sleep", "60") as older, started("true") as younger:
         younger.wait()

@@ -14,6 +14,7 @@ from rerail.playback.scratch import Scratch
 from rerail.sandbox.view import Bind
 from rerail.tape.reader import Tape
 from rerail.testing.tapes import Recording
+from rerail.workspace.pack import FILE_SIZE, digest_of
 
 Change = Callable[[Path], None]
 
@@ -140,6 +141,34 @@ def test_what_was_left_out_is_seen_as_it_is_now(
     assert (copy.place / "gone.pem").read_bytes() == b""
     assert list((copy.place / "node_modules").iterdir()) == []
     assert (copy.place / "own.tape").read_bytes() == b""
+
+
+def test_a_large_file_is_not_read_but_shown(
+    scratch: Callable[..., Scratch], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(descriptor: int, facts: os.stat_result, _: bool) -> tuple[bytes, int]:
+        assert facts.st_size <= FILE_SIZE
+        return digest_of(descriptor, facts, False)
+
+    def run(folder: Path) -> None:
+        large(folder / "weights.bin")
+
+    def since(folder: Path) -> None:
+        (folder / "sets").mkdir()
+        large(folder / "sets" / "data.bin")
+        (folder / ".env").write_text("KEY=1")
+        (folder / "later.tape").write_text("a tape")
+
+    def large(path: Path) -> None:
+        with path.open("wb") as file:
+            file.truncate(FILE_SIZE + 1)
+
+    monkeypatch.setattr("rerail.workspace.present.digest_of", read)
+    copy = scratch(run, since).workspace
+    assert sorted(copy.shown) == [".env", "sets/data.bin"]
+    there = [".env", "agent.py", "empty", "sets", "sets/data.bin", "src", "src/data.txt"]
+    assert listing(copy.place) == there
+    assert (copy.laid_on_top, copy.led) == ([], ["sets"])
 
 
 def test_where_nothing_can_be_mounted_there_are_links(

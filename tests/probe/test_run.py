@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from rerail.launch.run_folder import ProbeSettings, RunFolder
 from rerail.probe import paths
 from rerail.probe.log import Hello, read_hello
@@ -95,6 +97,27 @@ def test_an_agent_that_closes_every_file_goes_on_being_recorded(played: Played) 
     played.record(program)
     (log,) = played.logs.values()
     assert log.count(b"\nt\t") == 4
+
+
+@pytest.mark.parametrize(("most", "opened"), [(1000, 600), (128, 100), (40, 30)])
+def test_a_file_that_has_the_number_of_a_closed_log_is_the_agents_own(
+    played: Played, most: int, opened: int
+) -> None:
+    program = f"""
+        import resource, time
+        resource.setrlimit(resource.RLIMIT_NOFILE, ({most}, {most}))
+        os.closerange(3, 1024)
+        time.time()
+        os.closerange(3, 1024)
+        files = [open("own%d.txt" % number, "w") for number in range({opened})]
+        time.time()
+        for file in files: file.close()
+        print(sum(os.path.getsize(file.name) for file in files))
+        if os.fork(): os.wait()
+        print(time.time(), flush=True)
+    """
+    output = played.same(program)
+    assert output.startswith("0\n")
 
 
 def test_a_run_that_is_over_leaves_all_as_it_is(here: Played) -> None:

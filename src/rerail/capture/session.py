@@ -196,7 +196,7 @@ class Recording:
             ending = self._served(child)
             self._turns.keep_news()
             self._turns.name_what_is_unseen()
-            left = child.descendants()
+            left = child.left_behind()
             self._went_past = self._end_looking(go_on=bool(left))
             if self._alone:
                 child.end_descendants()

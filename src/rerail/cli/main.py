@@ -1,6 +1,7 @@
 """The command `rerail`: a table of verbs, loaded when called, and one place for errors."""
 
 import gc
+import os
 import sys
 from collections.abc import Mapping
 from itertools import takewhile
@@ -72,9 +73,23 @@ def program(context: click.Context, debug: bool) -> None:
     context.obj = debug
 
 
+def hold_streams() -> None:
+    """Whoever closed one of the three has it closed in the command as well, and none of our files
+    takes its number: the command would write into a tape."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)  # the lowest number that is free
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.dup(number), "w", encoding="utf-8"))
+
+
 def main() -> None:
     """Run the command line and exit with its status."""
     gc.set_threshold(*GARBAGE_LOOKED_FOR)
+    hold_streams()
     leave(run(sys.argv[1:]))
 
 

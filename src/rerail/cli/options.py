@@ -32,7 +32,13 @@ class TakesCommand(click.Command):
         if dashes and not command:
             raise UsageProblem("there is no command after `--`", hint="write it after `--`")
         ctx.meta[COMMAND] = command
-        return super().parse_args(ctx, own)
+        try:
+            return super().parse_args(ctx, own)
+        except click.UsageError as error:
+            if dashes or "unexpected extra argument" not in error.format_message():
+                raise
+            hint = f"a command goes after `--`: `{ctx.command_path} … -- COMMAND`"
+            raise UsageProblem(error.format_message(), hint=hint) from error
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]

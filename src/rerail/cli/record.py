@@ -46,6 +46,8 @@ class RecordCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             hint = f"`{ctx.command_path} --help` shows the options"
+            if isinstance(error, click.MissingParameter):
+                hint = f"write it after `--`: `{ctx.command_path} -- python3 agent.py`"
             problem = UsageProblem(error.format_message(), hint=hint)
             problem.exit_code = FAILED
             raise problem from error

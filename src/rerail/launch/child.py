@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from msgspec import Struct
 
+from rerail.clock import monotonic_ns
 from rerail.launch.family import arguments_of, descendants_of, is_childless, own_children
 from rerail.launch.signals import Forwarding
 from rerail.launch.spawn import spawn
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from rerail.sandbox.lookout import Lookout
 
 PR_SET_CHILD_SUBREAPER: Final = 36
+LEAVING_SECONDS: Final = 0.1
+"""Python's pools have helpers that notice within milliseconds that they are alone."""
 
 
 class Ending(Struct, frozen=True):
@@ -74,6 +77,13 @@ class Child:
     def disregard(self, pid: int) -> None:
         """This child of ours is not the command's."""
         self._strangers |= {pid}
+
+    def left_behind(self) -> list[tuple[int, list[str]]]:
+        """The same of what stays: helpers that end because the command did have a moment for it."""
+        if left := self.descendants():
+            _wait_for([pid for pid, _ in left], LEAVING_SECONDS)
+            left = self.descendants()
+        return left
 
     def descendants(self) -> list[tuple[int, list[str]]]:
         """What the command left behind and still runs, as (pid, arguments)."""
@@ -169,6 +179,20 @@ class Child:
             if pid != self.pid and pid not in self._strangers:
                 with suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
+
+
+def _wait_for(pids: Iterable[int], seconds: float) -> None:
+    """Wait so long for the end of all of these; not at all where Linux does not tell of it."""
+    until = monotonic_ns() + int(seconds * 1e9)
+    for pid in pids:
+        with suppress(AttributeError, OSError):
+            descriptor = os.pidfd_open(pid)
+            try:
+                waiting = select.poll()
+                waiting.register(descriptor, select.POLLIN)
+                waiting.poll(max(0, until - monotonic_ns()) / 1e6)
+            finally:
+                os.close(descriptor)
 
 
 class _WaitingThread:

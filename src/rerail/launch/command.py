@@ -78,6 +78,10 @@ def _not_found(name: str) -> CommandNotFound:
             f"there is no program `{name}`",
             hint="give the command and its arguments as words of their own, without quotes",
         )
+    if name.startswith("-"):
+        return CommandNotFound(
+            f"there is no program `{name}`", hint="options go before `--`, the command after it"
+        )
     return CommandNotFound(
         f"there is no program `{name}` on PATH", hint="check its name, or give its path"
     )

@@ -118,7 +118,7 @@ class Scratch:
             where_it_fails.callback(os.close, lock)
             copies = copied(base)
             for copy in copies:
-                _show(copy)
+                _show(copy, copy.start)
             where_it_fails.pop_all()
         return cls(base, lock, copies)
 
@@ -243,6 +243,8 @@ def _lay_on_top(copy: Copy) -> None:
     start = {entry.path: entry for entry in copy.start}
     end = {entry.path: entry for entry in copy.end}
     new: list[Entry] = []
+    left = [entry for entry in now if entry.kind == "left out" and entry.content != _OWN]
+    left = [entry for entry in left if entry.path not in start and entry.path not in end]
     for entry in now:
         path = entry.path
         if entry.kind not in ("file", "link") or same_thing(start.get(path), entry):
@@ -252,16 +254,17 @@ def _lay_on_top(copy: Copy) -> None:
             copy.laid_on_top.append(entry.name)
         elif not same_thing(end.get(path), entry):
             copy.as_recorded.append(entry.name)
-    if new:
-        _put(copy, now, new)
+    if new or left:
+        _put(copy, now, new, left)
+    _show(copy, left)
 
 
-def _put(copy: Copy, now: Tree, new: list[Entry]) -> None:
-    """Put present files into the copy, with the folders that lead to them."""
+def _put(copy: Copy, now: Tree, new: list[Entry], left: list[Entry]) -> None:
+    """Put present files into the copy, with the folders that lead to them and to what is shown."""
     assert copy.present is not None
     present, paths = copy.present, {entry.path for entry in new}
     names = {entry.content: entry.name for entry in new if entry.kind == "file"}
-    leading = {parent for path in paths for parent in _parents(path)}
+    leading = {parent for entry in (*new, *left) for parent in _parents(entry.path)}
     after = {entry.path: entry for entry in held(copy.start)}
     for entry in now:
         led = entry.path in leading and entry.path not in after
@@ -285,12 +288,12 @@ def _parents(path: bytes) -> Iterator[bytes]:
         yield path
 
 
-def _show(copy: Copy) -> None:
+def _show(copy: Copy, tree: Iterable[Entry]) -> None:
     """What was left out is seen as it is now. What is not there now is empty: a listing names it.
 
     So are tapes, which are not to be read.
     """
-    for entry in copy.start:
+    for entry in tree:
         if entry.kind != "left out" or entry.content == _NOT_SHOWN:
             continue
         _stand_in(copy, entry)
@@ -308,10 +311,12 @@ def _is_there(place: Path, entry: Entry) -> bool:
 
 
 def _stand_in(copy: Copy, entry: Entry) -> None:
-    """A folder stands there already, empty; a pipe or a socket of the same name leads to nobody."""
+    """An empty folder or file; a pipe or a socket of the same name leads to nobody."""
     place = copy.place / entry.name
     with suppress(OSError), _times_kept(place.parent):
-        if stat.S_ISREG(entry.mode):
+        if entry.is_folder:
+            place.mkdir(exist_ok=True)
+        elif stat.S_ISREG(entry.mode):
             place.touch(exist_ok=False)
             copy.stand_ins.append(entry.name)
         elif _has_no_content(entry):

@@ -265,7 +265,7 @@ class _Replaying:
             raise
         with child:
             ending = asyncio.run(self._serve(child, listeners))
-            left = child.descendants()
+            left = child.left_behind()
         if left and self._place.sandbox is not None:
             self._place.sandbox.leave()
         notes = [

@@ -156,6 +156,8 @@ class PlayedSession:
     # What the agent does.
 
     def received(self, data: bytes) -> None:
+        if self._over:
+            return  # What was refused as a whole may have begun with bytes that were not read yet.
         if self._heard is not None:
             self._heard.agent(data)
         if self._dialogue is not None:

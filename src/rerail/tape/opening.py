@@ -5,6 +5,7 @@ with, through its log. One whose writer died is a pair, the file and its log (`-
 copied to a private folder and put together there. Nothing is written beside or into the tape.
 """
 
+import os
 import shutil
 import sqlite3
 import stat
@@ -199,7 +200,7 @@ def _size(path: Path) -> int:
 
 
 def _sqlite(path: Path, query: str) -> sqlite3.Connection:
-    address = f"file:{quote(str(path.absolute()))}?{query}"
+    address = f"file:{quote(os.fsencode(path.absolute()))}?{query}"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
     connection.text_factory = lambda text: text.decode("utf-8", "replace")
     return connection

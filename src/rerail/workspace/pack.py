@@ -39,8 +39,7 @@ class Packer:
 
     def keep(self, descriptor: int, facts: os.stat_result, asked_for: bool) -> tuple[bytes, int]:
         """Keep an open file; returns its digest and size. Raises NotKept, TapeWriteFailed."""
-        if facts.st_size > FILE_SIZE and not asked_for:
-            raise NotKept(f"larger than {FILE_SIZE >> 20} MiB")
+        refuse_large(facts, asked_for)
         if facts.st_size <= _PIECE:
             content = os.read(descriptor, _PIECE + 1)
             # A short read of a file is its end, except where it grows meanwhile.
@@ -124,6 +123,12 @@ class Packer:
 
 
 _HOLDS_A_SECRET: Final = NotKept("holds a secret of the environment")
+
+
+def refuse_large(facts: os.stat_result, asked_for: bool) -> None:
+    """Raise NotKept of a file that is too large, unless it was asked for by name."""
+    if facts.st_size > FILE_SIZE and not asked_for:
+        raise NotKept(f"larger than {FILE_SIZE >> 20} MiB")
 
 
 def digest_of(descriptor: int, _: os.stat_result, __: bool) -> tuple[bytes, int]:

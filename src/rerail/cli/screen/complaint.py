@@ -1,6 +1,8 @@
 """How an error is shown: one line that says what is wrong, one that says the mend."""
 
+import errno
 from contextlib import suppress
+from typing import Final
 
 import click
 
@@ -22,9 +24,20 @@ def say_aside(text: str) -> None:
         click.echo(text, err=True)
 
 
+_MENDS: Final = {
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "this machine has too many files open: end what is not needed",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "your disk quota is used up: free some space",
+    errno.EAGAIN: "this machine starts no more processes or threads for you (ulimit -u)",
+    errno.ENOMEM: "this machine has no memory left: end what is not needed",
+    errno.EROFS: "choose a folder that can be written",
+    errno.EACCES: "see whose it is, and who may do that (`ls -l`)",
+}
+
+
 def of_the_system(error: OSError) -> UserError:
     """What the system refused to do, where nothing better is known about it."""
     place = f"{error.filename}: " if error.filename else ""
-    return UserError(
-        f"{place}{error.strerror or error}", hint="`rerail --debug` shows where it happened"
-    )
+    hint = _MENDS.get(error.errno or 0, "`rerail --debug` shows where it happened")
+    return UserError(f"{place}{error.strerror or error}", hint=hint)

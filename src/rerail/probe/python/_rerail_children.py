@@ -187,7 +187,7 @@ class _Child:
             self._connection.close()
 
     def _announcement(self, words: Sequence[str], cwd: Any, shell: bool) -> Dict[str, Any]:
-        folder = os.path.abspath(os.fsdecode(cwd)) if cwd is not None else os.getcwd()
+        folder = _folder(cwd)
         return {
             "do": "start",
             "child": self.number,
@@ -199,7 +199,7 @@ class _Child:
             "streams": self.streams.kinds,
             "starts": self.streams.starts,
             "descriptors": self.streams.names,
-            "named": {} if _STATE.replaying else named(words, folder),
+            "named": named(words, folder) if folder and not _STATE.replaying else {},
         }
 
     def standing_in(self, words: Sequence[str], program: str, shell: Any) -> List[str]:
@@ -249,6 +249,14 @@ class _Child:
 
     def _say(self, message: Dict[str, Any], descriptors: Sequence[int]) -> None:
         _say(self._connection, message, descriptors)
+
+
+def _folder(cwd: Any) -> str:
+    """Where a child is started; nothing where the agent's own folder is gone."""
+    try:
+        return os.path.abspath(os.fsdecode(cwd)) if cwd is not None else os.getcwd()
+    except FileNotFoundError:
+        return ""
 
 
 def _claim() -> int:

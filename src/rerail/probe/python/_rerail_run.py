@@ -12,8 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Iterable, List
 
-PROTECTED = 500
-"""Lowest descriptor of a log: an agent that closes "all" of its own seldom comes so far."""
+PROTECTED = (500, 200, 50)
+"""Lowest descriptor of a log: an agent that closes "all" of its own seldom comes so far. The lower
+ones are for where so many may not be open."""
 SLOTS = 4096
 PAGE_SIZE = 64 + 8 * SLOTS
 PROCESS_SLOT, REST_SLOT = 8, 8
@@ -92,7 +93,7 @@ class Run:
 
     def _claim_number(self) -> "tuple[int, int]":
         number = len(os.listdir(self.folder + "/p")) + 1
-        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
         while True:
             try:
                 return number, _out_of_the_way(os.open(self._log_path(number), flags, 0o600))
@@ -153,7 +154,8 @@ class Run:
         self.is_fork = True
         before, self._log = self._log, -1
         try:
-            os.close(before)
+            if not os.get_blocking(before):
+                os.close(before)
         except OSError:
             pass
         for renew in self.renewed:
@@ -175,15 +177,22 @@ class Run:
         return bool(self.words[6] & 1)
 
     def write(self, line: bytes) -> None:
-        """Add a line to the log; one that an agent has closed is opened again."""
+        """Add a line to the log; one that an agent has closed is opened again.
+
+        A log does not block, which means nothing for a file: so one of the agent's that has its
+        number now is told apart, far quicker than by its inode.
+        """
         try:
-            os.write(self._log, line)
+            if not os.get_blocking(self._log):
+                os.write(self._log, line)
+                return
         except OSError:
-            self._write_anew(line)
+            pass
+        self._write_anew(line)
 
     def _write_anew(self, line: bytes) -> None:
         try:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
             self._log = _out_of_the_way(os.open(self._log_path(self.number), flags))
             os.write(self._log, line)
         except OSError:
@@ -205,17 +214,21 @@ class Run:
 
 
 def _out_of_the_way(descriptor: int) -> int:
-    for high in range(PROTECTED, PROTECTED + 100):
+    for lowest in PROTECTED:
+        for high in range(lowest, lowest + 100):
+            try:
+                os.fstat(high)
+            except OSError:
+                break
+        else:
+            continue
         try:
-            os.fstat(high)
+            os.dup2(descriptor, high, inheritable=False)
         except OSError:
-            break
-    try:
-        os.dup2(descriptor, high, inheritable=False)
-    except OSError:
-        return descriptor
-    os.close(descriptor)
-    return high
+            continue
+        os.close(descriptor)
+        return high
+    return descriptor
 
 
 def digest(text: str) -> str:
