@@ -10,8 +10,11 @@ from rerail.tools.typescript_inspect import Inspection
 from rerail.tools.typescript_tree import FORM, Kind, UnknownForm, decode
 from tests.typescript import typescript_or_skip
 
+LOOSE = 'Object.getOwnPropertyDescriptor(globalThis, "x")'
+ANY = 'PropertyDescriptor["value"]'
 CONFIG = (
-    '{"compilerOptions": {"strict": true, "lib": ["es2022"], "types": []}, "include": ["*.ts"]}'
+    '{"compilerOptions": {"strict": true, "target": "es2022", "module": "esnext", "types": []},'
+    ' "include": ["*.ts"]}'
 )
 
 
@@ -62,6 +65,14 @@ export default function f() {} export interface I {} export type T = I; export e
     assert looked_into(typescript, text).exports == {"a", "seen", "default", "I", "T", "E"}
 
 
+def test_what_is_imported_is_told_as_it_is_written(typescript: TypeScript) -> None:
+    text = """import "./side.js"; import type { A } from './a.js' with { type: "json" };
+export * from "node:fs"; export { b } from "#b"; import c = require("c"); export const d = "./d.js";
+import(`./plain.js`); import(d); import("./e" + ".js"); const f = () => "./f.js"; f("./g.js");"""
+    imported = list(looked_into(typescript, text).tree.imported)
+    assert imported == ["./side.js", "./a.js", "node:fs", "#b", "c", "./plain.js", None, None]
+
+
 def test_a_script_exports_nothing(typescript: TypeScript) -> None:
     assert looked_into(typescript, "const a = 1;").exports == frozenset()
 
@@ -73,6 +84,12 @@ def test_a_script_exports_nothing(typescript: TypeScript) -> None:
         ("let a: ReturnType<typeof JSON.parse>;", 2),
         ("eval('1');", ["eval('1')"]),
         ("const [a] = JSON.parse('1');", ["JSON.parse('1')", "a"]),
+        (f"const a: string = {LOOSE}?.value;", [f"{LOOSE}?.value"]),
+        ("class A { p = JSON.parse('1') }", ["p = JSON.parse('1')", "JSON.parse('1')"]),
+        (f"class A {{ p: {ANY} }} const a: string = new A().p;", [f"p: {ANY}", "new A().p"]),
+        (f"const a: {ANY}[] = []; const b: string = a[0];", ["a[0]"]),
+        (f"const a: {ANY}[] = []; for (const b of a) `${{b}}`;", ["b"]),
+        ("const a = 'x'; const b: string = await import(a); export {};", ["await import(a)"]),
         ("const f = (x: string) => x.length; f('any');", []),
         ("const [a = '', b = ''] = 'x'.split(''); const { length } = a;", []),
         ("try { } catch (e) { }", []),
@@ -104,13 +121,21 @@ def test_the_kinds_are_numbered_as_the_compiler_numbers_them() -> None:
         Kind.REGULAR_EXPRESSION: "RegularExpressionLiteral",
         Kind.PLAIN_TEMPLATE: "NoSubstitutionTemplateLiteral",
         Kind.EXCLAMATION: "ExclamationToken",
+        Kind.IMPORT: "ImportKeyword",
         Kind.ANY: "AnyKeyword",
         Kind.DECLARE: "DeclareKeyword",
         Kind.OBJECT_PATTERN: "ObjectBindingPattern",
         Kind.ARRAY_PATTERN: "ArrayBindingPattern",
+        Kind.PROPERTY_ACCESS: "PropertyAccessExpression",
+        Kind.ELEMENT_ACCESS: "ElementAccessExpression",
         Kind.CALL: "CallExpression",
+        Kind.NEW: "NewExpression",
         Kind.TAGGED_TEMPLATE: "TaggedTemplateExpression",
         Kind.ANGLE_ASSERTION: "TypeAssertionExpression",
+        Kind.AWAIT: "AwaitExpression",
+        Kind.FOR_IN: "ForInStatement",
+        Kind.FOR_OF: "ForOfStatement",
+        Kind.MODULE_REFERENCE: "ExternalModuleReference",
         Kind.AS: "AsExpression",
         Kind.NON_NULL: "NonNullExpression",
     }

@@ -16,6 +16,11 @@ _ANY: Final = 1  # TypeFlags.Any
 _TYPED: Final = frozenset(
     {
         Kind.CALL,
+        Kind.NEW,
+        Kind.AWAIT,
+        Kind.PROPERTY_ACCESS,
+        Kind.ELEMENT_ACCESS,
+        Kind.PROPERTY_DECLARATION,
         Kind.TAGGED_TEMPLATE,
         Kind.TYPE_REFERENCE,
         Kind.VARIABLE_DECLARATION,
@@ -23,6 +28,8 @@ _TYPED: Final = frozenset(
         Kind.BINDING_ELEMENT,
     }
 )
+
+_LOOPS: Final = frozenset({Kind.FOR_IN, Kind.FOR_OF})
 
 # What is taken apart has no type of its own: the compiler says `any`, and its parts are asked for.
 _PATTERNS: Final = frozenset({Kind.OBJECT_PATTERN, Kind.ARRAY_PATTERN})
@@ -32,7 +39,8 @@ _PATTERNS: Final = frozenset({Kind.OBJECT_PATTERN, Kind.ARRAY_PATTERN})
 class Inspection:
     """One source file, as the compiler has it.
 
-    `any_typed` are the calls, declarations and type names whose type is `any`, written or not.
+    `any_typed` are the calls, declarations, members and type names whose type is `any`, written or
+    not.
     """
 
     tree: Tree
@@ -80,4 +88,7 @@ def _any_typed(ask: Ask, tree: Tree) -> tuple[Node, ...]:
 
 def _is_bare(tree: Tree, node: Node) -> bool:
     """`let a;` is `any` only where it is declared: it gets a type from what is put into it."""
-    return node.kind == Kind.VARIABLE_DECLARATION and len(tree.children(node)) == 1
+    if node.kind != Kind.VARIABLE_DECLARATION or len(tree.children(node)) > 1:
+        return False
+    statement = tree.parent(tree.parent(node))
+    return statement.kind not in _LOOPS

@@ -6,6 +6,7 @@ is refused, not guessed at. Positions are UTF-16 units; `text` has one character
 
 import struct
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -29,19 +30,30 @@ class Kind(IntEnum):
     TEMPLATE_MIDDLE = 16
     TEMPLATE_TAIL = 17
     EXCLAMATION = 53
+    IMPORT = 101
     ANY = 132
     DECLARE = 137
     PARAMETER = 170
+    PROPERTY_DECLARATION = 173
     TYPE_REFERENCE = 184
     OBJECT_PATTERN = 207
     ARRAY_PATTERN = 208
     BINDING_ELEMENT = 209
+    PROPERTY_ACCESS = 212
+    ELEMENT_ACCESS = 213
     CALL = 214
+    NEW = 215
     TAGGED_TEMPLATE = 216
     ANGLE_ASSERTION = 217
+    AWAIT = 224
     AS = 235
     NON_NULL = 236
     VARIABLE_DECLARATION = 261
+    FOR_IN = 250
+    FOR_OF = 251
+    IMPORT_DECLARATION = 273
+    EXPORT_DECLARATION = 279
+    MODULE_REFERENCE = 284
     SOURCE_FILE = 307
 
 
@@ -56,6 +68,10 @@ LITERALS: Final = frozenset(
         Kind.TEMPLATE_TAIL,
     }
 )
+
+
+_PLAIN: Final = (Kind.STRING, Kind.PLAIN_TEMPLATE)
+_IMPORTS: Final = (Kind.IMPORT_DECLARATION, Kind.EXPORT_DECLARATION, Kind.MODULE_REFERENCE)
 
 
 class UnknownForm(ValueError):
@@ -89,6 +105,10 @@ class Tree:
         """Those right below a node; a list of nodes is looked through."""
         return [each for each in self.nodes if each.parent == node.index]
 
+    def parent(self, node: Node) -> Node:
+        """The one right above a node; a list of nodes is looked through."""
+        return next(each for each in self.nodes if each.index == node.parent)
+
     def token_start(self, node: Node) -> int:
         """Where a node itself begins, past the white space and comments before it."""
         return _past_trivia(self.text, node.start)
@@ -96,6 +116,19 @@ class Tree:
     def source(self, node: Node) -> str:
         """A node's own text."""
         return self.text[self.token_start(node) : node.end]
+
+    @property
+    def imported(self) -> Iterator[str | None]:
+        """What is imported, as written; None where a program works it out while it runs."""
+        for node in self.nodes:
+            if node.kind in _IMPORTS:
+                yield from self._strings_below(node)
+            elif node.kind == Kind.CALL and self.children(node)[0].kind == Kind.IMPORT:
+                yield next(self._strings_below(node), None)
+
+    def _strings_below(self, node: Node) -> Iterator[str]:
+        found = (child for child in self.children(node) if child.kind in _PLAIN)
+        return (self.source(child)[1:-1] for child in found)
 
     @cached_property
     def comments(self) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ ESCAPES: Final[Mapping[str, str]] = {
     "non-null": "`!` was written behind a value or a name",
     "directive": "a comment silences the checker",
     "declare": "something was declared that is not there",
-    "any-typed": "a call, a declaration or a type name is `any` without saying so",
+    "any-typed": "a call, a declaration, a member or a type name is `any` without saying so",
+    "import": "something was imported that is no file of the project, or cannot be told before",
 }
 _KINDS: Final = {
     Kind.ANY: "any",
@@ -27,9 +28,10 @@ _KINDS: Final = {
     Kind.EXCLAMATION: "non-null",
     Kind.DECLARE: "declare",
 }
-# As the compiler reads them: in a block only the last line counts, `nocheck` only after `//`.
-_ON_A_LINE: Final = re.compile(r"///?\s*@ts-(ignore|expect-error|nocheck)\b")
-_IN_A_BLOCK: Final = re.compile(r"[/*]*\s*@ts-(ignore|expect-error)\b")
+# As the compiler reads them: in a block only the last line counts, `nocheck` only after `//`. It
+# looks at how the first two begin, so that `@ts-ignored` silences too, and at no case of the third.
+_ON_A_LINE: Final = re.compile(r"//+\s*@(ts-(ignore|expect-error)|(?i:ts-nocheck)\b)")
+_IN_A_BLOCK: Final = re.compile(r"[/*]*\s*@ts-(ignore|expect-error)")
 
 
 def escapes(inspections: Iterable[Inspection], *, wrong: bool = False) -> dict[str, int]:
@@ -42,6 +44,7 @@ def escapes(inspections: Iterable[Inspection], *, wrong: bool = False) -> dict[s
         found.update(_written(each.tree))
         found["directive"] += sum(map(_is_directive, each.tree.comments))
         found["any-typed"] += 0 if wrong else len(each.any_typed)
+        found["import"] += sum(not _is_own(module) for module in each.tree.imported)
     return {name: found[name] for name in ESCAPES}
 
 
@@ -50,6 +53,10 @@ def _written(tree: Tree) -> Iterable[str]:
         name = _KINDS.get(Kind(node.kind)) if node.kind in _KINDS else None
         if name and not (name == "assertion" and _is_const(tree, node)):
             yield name
+
+
+def _is_own(module: str | None) -> bool:
+    return module is not None and module.startswith(("./", "../"))
 
 
 def _is_const(tree: Tree, assertion: Node) -> bool:

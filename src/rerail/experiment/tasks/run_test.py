@@ -2,13 +2,15 @@
 
 Code that an agent wrote runs here: without an environment, within a time, under Node's own
 permissions, which leave it its folder to read and nothing to write or start, and where the kernel
-allows it in a sandbox, which leaves it no network either.
+allows it in a sandbox, which leaves it no network either. It shares a process with the test, and so
+could bend what the test stands on: what it finds there is frozen (`around.mjs`).
 """
 
 import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +23,9 @@ from rerail.tools.layout import Layout
 from rerail.tools.typescript_cold import compile_cold
 
 SECONDS: Final = 20.0
-_TEST: Final = "__judge__.mjs"
+_AROUND: Final = "__judge__.mjs"
+_TEST: Final = "__test__.mjs"
+_UNBENT: Final = ("--frozen-intrinsics", "--disallow-code-generation-from-strings")
 _SHOWN: Final = 2000
 _FAILED: Final = re.compile(r"^\w*Error\b.*", re.MULTILINE)
 
@@ -41,9 +45,9 @@ class RunTest:
 
 
 def run_test(files: Mapping[str, str], test: str, word: str, tools: Tools) -> RunTest:
-    """Run a test that imports the compiled files beside it, and prints `word` when it is through.
+    """Run a test that imports the compiled files beside it. It is through when `word` is said.
 
-    A word that nobody knows before: a program that just ends well has not passed.
+    A word that neither it nor they know: a program that just ends well has not passed.
     """
     options = ("--noEmit", "false", "--outDir", "out")
     program, seconds = tools.typescript.program, tools.typescript.seconds
@@ -52,8 +56,9 @@ def run_test(files: Mapping[str, str], test: str, word: str, tools: Tools) -> Ru
         raise ToolFailed("the compiler wrote nothing to run", hint="look at its outDir")
     with tempfile.TemporaryDirectory(prefix="rerail-run-") as folder:
         layout = Layout(Path(folder))
-        layout.put({**written, "package.json": files["package.json"], _TEST: test})
-        words = [str(tools.node), *_permissions(tools, layout.root), _TEST, word]
+        ours = {"package.json": files["package.json"], _AROUND: _around(), _TEST: test}
+        layout.put({**written, **ours})
+        words = [str(tools.node), *_permissions(tools, layout.root), *_UNBENT, _AROUND, word]
         said = _run(words, layout.root)
     if said.timed_out:
         return RunTest(False, f"it did not end within {SECONDS:g} s")
@@ -61,6 +66,11 @@ def run_test(files: Mapping[str, str], test: str, word: str, tools: Tools) -> Ru
         return RunTest(True)
     last = (said.errors or said.output)[-_SHOWN:].decode(errors="replace")
     return RunTest(False, last or f"it ended with {said.status}")
+
+
+@cache
+def _around() -> str:
+    return Path(__file__).with_name("around.mjs").read_text("utf-8")
 
 
 def _run(words: list[str], folder: Path) -> Errand:

@@ -16,7 +16,7 @@ _PROMPT: Final = """\
 
 It is done when `tsc` reports no error and every function does what its comment says. Do not change
 {protected}, and neither remove a file nor an export. Use no `any`, no type assertion, no `!` and no
-`declare`, and no @ts-ignore, @ts-expect-error or @ts-nocheck."""
+`declare`, no @ts-ignore, @ts-expect-error or @ts-nocheck, and import nothing but its own files."""
 
 
 @dataclass(frozen=True)

@@ -11,5 +11,3 @@ assert.equal(await hasTag("play"), false);
 assert.equal(await report(), "2 notes, longest 15");
 assert.equal(await answer("home"), "yes");
 assert.equal(await answer("play"), "no");
-
-console.log(process.argv[2]);

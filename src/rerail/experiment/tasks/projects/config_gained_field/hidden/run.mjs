@@ -11,5 +11,3 @@ assert.deepEqual(given, { host: "a.org", port: 81, retries: 7 });
 assert.equal(fromEnvironment({ RETRIES: "many" }).retries, 3);
 assert.deepEqual(forTests(9), { host: "127.0.0.1", port: 9, retries: 0 });
 assert.equal(describe(defaults), "localhost:8080, 3 retries");
-
-console.log(process.argv[2]);

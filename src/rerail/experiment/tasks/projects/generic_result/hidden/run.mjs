@@ -12,5 +12,3 @@ assert.equal(next("80"), 81);
 assert.equal(next("x"), 0);
 assert.equal(host("a.org:443"), "a.org");
 assert.equal(host("a.org:x"), "? no port: x");
-
-console.log(process.argv[2]);

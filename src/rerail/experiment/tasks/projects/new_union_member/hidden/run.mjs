@@ -13,5 +13,3 @@ assert.deepEqual([circle, square, triangle].map(corners), [0, 4, 3]);
 assert.deepEqual(labels, { circle: "circle", square: "square", triangle: "triangle" });
 assert.equal(summary([triangle, circle, triangle]), "1 x circle, 2 x triangle");
 assert.throws(() => area({ kind: "hexagon" }));
-
-console.log(process.argv[2]);

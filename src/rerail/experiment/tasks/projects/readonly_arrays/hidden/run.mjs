@@ -15,5 +15,3 @@ assert.deepEqual(cheapestFirst(more), [bun, tea]);
 assert.deepEqual(names(more), ["tea", "bun"]);
 assert.equal(sum([tea, tea]), 600);
 assert.equal(total(more), 420);
-
-console.log(process.argv[2]);

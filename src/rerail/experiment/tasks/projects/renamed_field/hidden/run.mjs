@@ -12,5 +12,3 @@ const given = [bob, ada];
 assert.deepEqual(byName(given), [ada, bob]);
 assert.deepEqual(given, [bob, ada]);
 assert.equal(entry({ name: "staff" }, bob), "staff: bob@example.org");
-
-console.log(process.argv[2]);

@@ -17,5 +17,3 @@ assert.equal(initials(""), "");
 assert.deepEqual({ ...counts(["a", "b", "a", "constructor"]) }, { a: 2, b: 1, constructor: 1 });
 assert.equal(largest([]), 0);
 assert.equal(largest([-3, -1, -2]), -1);
-
-console.log(process.argv[2]);
