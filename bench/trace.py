@@ -1,29 +1,31 @@
 """`python -m bench.trace FOLDER`: what detectors see in public runs, beside constants and chance.
 
-Labels, rewards and reference actions are read here alone, to count with; no detector is given them.
 No number here says how often a cause is found: a place within one message of a label is counted.
 """
 
 import argparse
-import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import comb
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from rerail.formats.reading import read_all
-from rerail.trace.detect.detector import Material
-from rerail.trace.detect.detectors import detect, detectors
+from bench.public import (
+    AIRLINE,
+    HELD_OUT,
+    LABELLED,
+    LABELS,
+    RETAIL,
+    Run,
+    first_other_write,
+    held_out,
+    labelled_by,
+    runs,
+)
+from rerail.trace.detect.detectors import detectors
 from rerail.trace.detect.ranking import candidates
 from rerail.trace.detect.reading import Reading
 from rerail.trace.finding import Finding
-from rerail.trace.story import Story
 
-AIRLINE: Final = "tau-bench-airline/gpt-4o-airline.json"
-RETAIL: Final = "agentrx-tau/tau_retail/tau_dataset_full.json"
-LABELLED: Final = "agentrx-tau/tau_retail/tau_dataset_failed.json"
-LABELS: Final = "agentrx-tau/tau_ground_truth.json"
 NEAR: Final = 1
 LOOKED_AT: Final = 3
 
@@ -61,49 +63,6 @@ MADE_ON: Final = {
     **dict.fromkeys(("forbidden-state", "cut-off"), "both"),
 }
 """The set whose runs were looked at when a rule was written; all others come from the design."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run: what was said, what was found, whether it failed, the messages that are labelled."""
-
-    story: Story
-    findings: Sequence[Finding]
-    failed: bool
-    labels: frozenset[int] = frozenset()
-
-    @property
-    def blamed(self) -> list[Finding]:
-        """The findings of the first two tiers."""
-        return [finding for finding in self.findings if finding.tier != "context"]
-
-
-def runs(path: Path, labels: Callable[[dict[str, Any], Story], frozenset[int]]) -> list[Run]:
-    """The runs of a file of tau-bench results, looked at."""
-    documents = json.loads(path.read_bytes())
-    return [
-        Run(story, detect(Material((story,))), document["reward"] < 1, labels(document, story))
-        for document, story in zip(documents, read_all(path), strict=True)
-    ]
-
-
-def labelled_by(path: Path) -> Callable[[dict[str, Any], Story], frozenset[int]]:
-    """The messages that people named as failures."""
-    entries = json.loads(path.read_bytes())
-    steps = {
-        entry["trajectory_id"]: frozenset(one["step_number"] for one in entry["failures"])
-        for entry in entries
-    }
-    return lambda document, story: steps[document["task_id"]]
-
-
-def first_other_write(document: dict[str, Any], story: Story) -> frozenset[int]:
-    """The first write that is not among the reference actions: an oracle, where there is one."""
-    wanted = [(one["name"], one["kwargs"]) for one in document["info"]["task"]["actions"]]
-    for call in Reading(story).writes:
-        if (call.name, call.call.arguments) not in wanted:
-            return frozenset((story.said[call.asked].order,))
-    return frozenset()
 
 
 def near(places: Iterable[int], labels: frozenset[int]) -> bool:
@@ -192,6 +151,30 @@ def separation(title: str, found: Sequence[Run], made: str) -> list[str]:
     return [*lines, ""]
 
 
+def apart(sets: Mapping[str, Sequence[Run]]) -> list[str]:
+    """In how many failed and passed runs of the sets that are held out each detector speaks."""
+    lines = ["### Held out: failed / passed runs with a finding", ""]
+    lines.append(f"| detector | tier | {' | '.join(sets)} |")
+    lines.append("|---|---|" + "---|" * len(sets))
+    lines.append(f"| runs | | {' | '.join(map(_split, sets.values()))} |")
+    for detector in detectors():
+        cells = [_split(_spoken_of(found, detector.name)) for found in sets.values()]
+        if any(cells):
+            lines.append(f"| {detector.name} | {detector.tier} | {' | '.join(cells)} |")
+    blamed = [[run for run in found if run.blamed] for found in sets.values()]
+    lines.append(f"| **any of the first two tiers** | | {' | '.join(map(_split, blamed))} |")
+    return [*lines, ""]
+
+
+def _spoken_of(found: Sequence[Run], detector: str) -> list[Run]:
+    return [run for run in found if any(one.detector == detector for one in run.findings)]
+
+
+def _split(found: Sequence[Run]) -> str:
+    bad = sum(run.failed for run in found)
+    return f"{bad} / {len(found) - bad}" if found else ""
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -204,21 +187,37 @@ def main() -> None:
         parser.error(
             f"{folder} does not hold {missing[0]}; docs/benchmarks.md says what is measured"
         )
+    print("\n".join([*known(folder), *unknown(folder)]))
+
+
+def known(folder: Path) -> list[str]:
+    """The sets that rules were made on."""
     labelled = runs(folder / LABELLED, labelled_by(folder / LABELS))
     airline = runs(folder / AIRLINE, first_other_write)
-    retail = runs(folder / RETAIL, lambda document, story: frozenset())
     wrong = [run for run in airline if run.failed and run.labels]
-    lines = localisation(
-        "Retail, labelled failures (rules partly made on them)", labelled, "retail"
-    )
-    lines += localisation(
-        "Airline, failed runs with a write that the reference has not (an oracle, not a label)",
-        wrong,
-        "airline",
-    )
-    lines += separation("Airline (most rules were made on it)", airline, "airline")
-    lines += separation("Retail (shown, not aimed at)", retail, "retail")
-    print("\n".join(lines))
+    return [
+        *localisation("Retail, labelled failures (rules partly made on them)", labelled, "retail"),
+        *localisation(
+            "Airline, failed runs with a write that the reference has not (an oracle, not a label)",
+            wrong,
+            "airline",
+        ),
+        *separation("Airline (most rules were made on it)", airline, "airline"),
+        *separation("Retail (shown, not aimed at)", runs(folder / RETAIL), "retail"),
+    ]
+
+
+def unknown(folder: Path) -> list[str]:
+    """Those that are held out, as far as the folder holds them: what was read, and what was not."""
+    sets = {one.title: held_out(folder, one) for one in HELD_OUT}
+    sets = {title: found for title, found in sets.items() if found}
+    lines: list[str] = []
+    for title, unread in (("tasks that were read", False), ("tasks that nobody read", True)):
+        part = {
+            name: [run for run in found if run.unread is unread] for name, found in sets.items()
+        }
+        lines += [f"#### {title}", "", *apart(part)] if sets else []
+    return lines
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.trace import MADE_ON, Run, chance, constants, first_other_write, near
+from bench.public import Run, first_other_write
+from bench.trace import MADE_ON, chance, constants, near
 from rerail.llm.view import Message, Text, ToolCall
 from rerail.trace.detect.detectors import detectors
 from rerail.trace.story import Said, Story

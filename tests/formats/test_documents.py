@@ -125,3 +125,11 @@ def test_an_encrypted_archive_is_refused(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(ImportRefused, match=r"samples/0_epoch_1\.json is encrypted"):
         import_file(path)
+
+
+def test_a_run_in_which_nobody_spoke_is_one_of_many(tmp_path: Path) -> None:
+    said = {"traj": [{"role": "user", "content": "Hello."}]}
+    imported = import_file(document(tmp_path / "r.json", [{"traj": []}, said]))
+    assert [len(story.said) for story in imported.stories] == [0, 1]
+    with pytest.raises(ImportRefused):
+        import_file(document(tmp_path / "none.json", [{"traj": []}]))

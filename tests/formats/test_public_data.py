@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.trace import AIRLINE, LABELLED, LABELS, labelled_by, localisation, runs, separation
+from bench.public import AIRLINE, LABELLED, LABELS, labelled_by, runs
+from bench.trace import localisation, separation
 from rerail.formats.file import ImportRefused
 from rerail.formats.reading import import_file
 from rerail.trace.detect.detector import Material
@@ -43,7 +44,7 @@ def test_the_labelled_failures_are_pointed_at() -> None:
 
 
 def test_failed_and_passed_runs_are_told_apart() -> None:
-    found = runs(FOLDER / AIRLINE, lambda document, story: frozenset())
+    found = runs(FOLDER / AIRLINE)
     row = next(line for line in separation("", found, "airline") if "any of the first" in line)
     failed, passed = row.strip("| ").split(" | ")[-2:]
     assert int(failed) >= 55

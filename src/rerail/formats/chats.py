@@ -16,8 +16,7 @@ from rerail.trace.story import Story
 
 NAME: Final = "chat-messages"
 _ROLES: Final = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
-
-_IDS: Final = {"task": "task_id", "trial": "trial", "run": "run_id"}
+_LISTS: Final = ("traj", "messages", "conversation", "history")
 
 
 def recognises(file: Foreign) -> bool:
@@ -53,13 +52,17 @@ def _runs(document: Any) -> list[dict[str, Any]]:
         return []
     if all(_is_message(entry) for entry in document):
         return [{"messages": document}]
-    if all(isinstance(entry, dict) and _messages(entry) for entry in document):
-        return document
-    return []
+    runs = [entry for entry in document if isinstance(entry, dict) and _holds_a_run(entry)]
+    return runs if len(runs) == len(document) and any(map(_messages, runs)) else []
+
+
+def _holds_a_run(entry: dict[str, Any]) -> bool:
+    """A run that ended before anybody spoke has an empty list of messages, and is one of many."""
+    return bool(_messages(entry)) or any(entry.get(name) == [] for name in _LISTS)
 
 
 def _messages(run: dict[str, Any]) -> list[dict[str, Any]]:
-    for name in ("traj", "messages", "conversation", "history"):
+    for name in _LISTS:
         found = run.get(name)
         if isinstance(found, list) and found and all(map(_is_message, found)):
             return found

@@ -18,6 +18,7 @@ from rerail.formats import (
     openai_agents,
     otlp,
     swe_agent,
+    tau2,
 )
 from rerail.formats import mapping as mapping_format
 from rerail.formats.file import Foreign, ImportRefused, is_archive, open_foreign
@@ -50,6 +51,7 @@ FORMATS: Final = (
     Format(otlp.NAME, otlp.recognises, otlp.read),
     Format(har.NAME, har.recognises, har.read),
     Format(swe_agent.NAME, swe_agent.recognises, swe_agent.read),
+    Format(tau2.NAME, tau2.recognises, tau2.read),
     Format(chats.NAME, chats.recognises, chats.read),
 )
 
