@@ -1,4 +1,4 @@
-"""The verdict plane: an approval is used once, each step is down before the next, none is guessed."""
+"""The verdict plane: an approval is used once, no step before the last one is down, no guess."""
 
 import json
 import sys
