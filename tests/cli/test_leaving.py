@@ -82,22 +82,12 @@ def test_streams_that_were_closed_stay_so_for_the_command(tmp_path: Path) -> Non
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_without_a_verb_it_says_what_there_is() -> None:
-    for verbs in ([], ["runs"], ["trace"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "rerail.cli", *verbs], capture_output=True, timeout=60
-        )
-        assert done.returncode == 2
-        assert done.stderr.startswith(b"Usage: ")
-        assert b"\nCommands:\n" in done.stderr
-
-
 def test_the_command_line_ends_so() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "rerail.cli", "record", "--help"], capture_output=True, timeout=60
     )
     assert done.returncode == 0
-    assert done.stdout.rstrip().endswith(b"Show this message and exit.")
+    assert done.stdout.startswith(b"Usage: rerail record [OPTIONS]") and done.stdout.endswith(b"\n")
     wrong = subprocess.run(
         [sys.executable, "-m", "rerail.cli", "nothing"], capture_output=True, timeout=60
     )

@@ -14,5 +14,5 @@ def test_nothing_asked_for_is_answered_with_help(
     assert done.status == 2
     assert done.out == ""
     assert done.err.startswith(f"Usage: {' '.join(['rerail', *group])} [OPTIONS] COMMAND")
-    assert "\nCommands:\n" in done.err
+    assert "Show this message and exit." in done.err
     assert "hint:" not in done.err
