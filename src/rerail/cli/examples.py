@@ -89,7 +89,7 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
         ("where it first went wrong", "rerail trace diagnose runs/CASE-1841"),
         ("is anything live?", "rerail trace safety runs/CASE-1841"),
     ),
-    "rerail trace look": (("what broke first, on one screen", "rerail trace runs/1841.tape"),),
+    "rerail trace look": (("what broke first, on one screen", "rerail trace look CASE-1841"),),
     "rerail trace open": (
         ("begin a case", 'rerail trace open runs/1841.tape --question "Why CUST-4417?"'),
         ("from a transcript", 'rerail trace open session.jsonl --question "Why did it stop?"'),
