@@ -27,9 +27,8 @@ from rerail.tape.witness import recorded_here
 
 CODE = "tool('ask', to='x')"
 SECRET = "sk-abcdefgh12345678"
-STARTED = ScriptStarted(
-    at=0, wall=0, name="agent.py", engine="monty 1", code=Body(digest=b"", size=0)
-)
+NOTHING = Body(digest=b"", size=0)
+STARTED = ScriptStarted(at=0, wall=0, name="agent.py", engine="monty 1", code=NOTHING)
 
 
 def pause(number: int = 1, tool: str = "ask") -> Pause:
@@ -41,7 +40,7 @@ def pause(number: int = 1, tool: str = "ask") -> Pause:
         at=0,
         wall=0,
         call=number,
-        state=Body(digest=b"", size=0),
+        state=NOTHING,
         arguments_digest=b"",
         _read=lambda: b"{}",
     )
