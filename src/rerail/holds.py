@@ -185,6 +185,28 @@ def _own_key(environment: Mapping[str, str]) -> bytes:
     return hashlib.sha256(b"rerail approval\0" + secret).digest()
 
 
+def gone_past(
+    environment: Mapping[str, str], *, run_id: str, task_id: str, despite: str, hint: str
+) -> list[Hold]:
+    """The holds that stand on a run and its task, where somebody says why to go on all the same.
+
+    Raises TaskHeld with this hint where one stands and nobody does; StateUnusable.
+    """
+    holds = Holds.open_if_there(environment)
+    if holds is None:
+        return []
+    with holds:
+        standing = holds.on(run_id=run_id, task_id=task_id)
+    if standing and not despite:
+        raise _held(standing[0], hint)
+    return standing
+
+
+def _held(hold: Hold, hint: str) -> TaskHeld:
+    named = hold.task_id or hold.run_id
+    return TaskHeld(f"{named} is held on this machine ({hold.id}): {hold.reason}", hint=hint)
+
+
 def new_id(kind: str) -> str:
     """A name that nobody else has: `A-…` an approval, `T-…` an attempt, `H-…` a hold."""
     return f"{kind}-{secrets.token_hex(5)}"
@@ -271,9 +293,7 @@ class Holds:
                 if hold.attempt_id
                 else f"`rerail runs release {hold.id}` once it may go on"
             )
-            raise TaskHeld(
-                f"{task_id} is held on this machine ({hold.id}): {hold.reason}", hint=mend
-            )
+            raise _held(hold, mend)
 
     def every(self) -> list[Hold]:
         """All holds there ever were, the oldest first."""

@@ -10,12 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from rerail.cli.facts.events import kind_of
 from rerail.launch.family import alive_in_session
 from rerail.sandbox import kernel, landlock
 from rerail.tape import plane_records as planes
 from rerail.tape.reader import Tape
-from rerail.tape.records import CaptureMissing, HttpRequest, ProcessEnded, ProcessStarted
+from rerail.tape.records import (
+    CaptureMissing,
+    HttpRequest,
+    ProcessEnded,
+    ProcessStarted,
+    kind_of,
+)
 from tests.journeys.faults import FAULTS, Lab
 from tests.journeys.faults.lab import TOKEN, events
 from tests.journeys.terminal import Terminal

@@ -166,11 +166,10 @@ def test_a_small_reply_is_one_piece_when_it_was_complete(tape_maker: Callable[[]
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"
     maker.reply([b"abc", b"def"], head=head, interim=[b"HTTP/1.1 103 Early Hints\r\n\r\n"])
     plan = plan_of(maker)
-    assert plan.is_small(6)
-    assert not plan.is_small(5)
-    assert plan.whole().data == sent(plan)
-    assert plan.whole(1).data == head + b"abcdef"
-    assert plan.whole().at >= max(piece.at for piece in plan.pieces())
+    (whole,), (rest,) = plan.writes(), plan.writes(1)
+    assert whole.data == sent(plan)
+    assert rest.data == head + b"abcdef"
+    assert whole.at == plan.ended_at >= max(piece.at for piece in plan.pieces())
 
 
 @pytest.mark.parametrize(
@@ -187,7 +186,10 @@ def test_a_reply_that_came_in_parts_is_not_one_piece(
     maker = tape_maker()
     maker.request({"a": 1})
     maker.reply([b"abc"], head=head, framing=framing, ended=ended)
-    assert not plan_of(maker).is_small(100)
+    plan = plan_of(maker)
+    written = list(plan.writes())
+    assert b"".join(piece.data for piece in written) == sent(plan)
+    assert written == list(plan.pieces()) or framing == "length"
 
 
 @pytest.mark.parametrize(
@@ -274,3 +276,17 @@ def test_however_it_is_read_a_body_is_cut_where_the_table_says(
     whole = [part for part in expected if part]
     assert chunks[: len(whole)] == whole
     assert b"".join(chunks[len(whole) :]) == content[at:]
+
+
+def test_a_large_reply_is_written_in_larger_pieces_when_the_last_of_each_had_come(
+    tape_maker: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rerail.playback.plan.JOINED_SIZE", 50)
+    maker = tape_maker()
+    maker.request({"a": 1})
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n"
+    maker.reply([b"x" * 20, b"y" * 20, b"z" * 20], head=head)
+    plan = plan_of(maker)
+    pieces, writes = list(plan.pieces()), list(plan.writes())
+    assert [piece.data for piece in writes] == [head + b"x" * 20, b"y" * 20 + b"z" * 20]
+    assert [piece.at for piece in writes] == [pieces[1].at, pieces[3].at]

@@ -15,7 +15,6 @@ from rerail.errors import TapeWriteFailed
 from rerail.launch.child import Ending
 from rerail.launch.facts import machine_facts
 from rerail.redact.apply import Redactor, secrets_in
-from rerail.tape.plane_records import HoldMet
 from rerail.tape.records import (
     Event,
     Parent,
@@ -113,20 +112,7 @@ class Keeping:
 
         self.recorder.emit(make, urgent=True)
         for hold_id, reason, why in run.went_on:
-            self._met(hold_id, reason, why)
-
-    def _met(self, hold_id: str, reason: str, why: str) -> None:
-        self.recorder.emit(
-            lambda at, wall: HoldMet(
-                at=at,
-                wall=wall,
-                component="person",
-                hold_id=hold_id,
-                reason=reason,
-                went_on=True,
-                why=why,
-            )
-        )
+            self.recorder.went_past(hold_id, reason, why)
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""

@@ -13,6 +13,7 @@ from rerail.clock import RunClock
 from rerail.errors import TapeWriteFailed
 from rerail.proxy.handler import Phase, Route
 from rerail.redact.apply import Redactor
+from rerail.tape.plane_records import HoldMet
 from rerail.tape.records import (
     Body,
     BodyEnd,
@@ -163,6 +164,20 @@ class Recorder:
                 detail=detail,
                 process_id=process_id,
                 files=list(files),
+            )
+        )
+
+    def went_past(self, hold_id: str, reason: str, why: str) -> None:
+        """Somebody goes on though the task is held, and says why."""
+        self.emit(
+            lambda at, wall: HoldMet(
+                at=at,
+                wall=wall,
+                component="person",
+                hold_id=hold_id,
+                reason=reason,
+                went_on=True,
+                why=why,
             )
         )
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerail.cli.facts.planes import moment
-from rerail.cli.screen.texts import one_line
+from rerail.cli.screen.texts import one_line, utc_second
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def _list(found: "list[Approval]", holds: "Holds", as_json: bool) -> None:
 
 def _line(item: "Approval") -> str:
     what = item.summary or f"sha256:{item.proposal[:12]}"
-    until = moment(item.expires)
+    until = utc_second(item.expires)
     return one_line(f"{item.id}  {item.task_id}: {what} on {item.target}, until {until}")
 
 
@@ -78,7 +77,7 @@ def _values(item: "Approval") -> dict[str, Any]:
         "proposal_ref": f"sha256:{item.proposal}",
         "target": item.target,
         "changes": item.summary,
-        "expires": moment(item.expires),
+        "expires": utc_second(item.expires),
         "deciders": item.deciders,
         "decided_by": item.decided_by,
         "how": item.how,

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 import click
 
-from rerail.errors import UsageProblem
-
 despite_option = click.option(
     "--despite-hold",
     "despite",
@@ -20,18 +18,9 @@ WentOn = tuple[tuple[str, str, str], ...]
 
 
 def went_on(environment: Mapping[str, str], *, run_id: str, task_id: str, despite: str) -> WentOn:
-    """The holds on a run and its task. Raises UsageProblem where one stands and nobody says why."""
-    from rerail.holds import Holds
+    """The holds on a run and its task. Raises TaskHeld where one stands and nobody says why."""
+    from rerail.holds import gone_past
 
-    holds = Holds.open_if_there(environment)
-    if holds is None:
-        return ()
-    with holds:
-        standing = holds.on(run_id=run_id, task_id=task_id)
-    if standing and not despite:
-        hold = standing[0]
-        raise UsageProblem(
-            f"{hold.task_id or hold.run_id} is held on this machine ({hold.id}): {hold.reason}",
-            hint="go on with `--despite-hold WHY`, which is put on the tape",
-        )
+    hint = "go on with `--despite-hold WHY`, which is put on the tape"
+    standing = gone_past(environment, run_id=run_id, task_id=task_id, despite=despite, hint=hint)
     return tuple((hold.id, hold.reason, despite) for hold in standing)

@@ -40,12 +40,13 @@ class Terminal:
 
     def asked(self, approval: "Approval") -> None:
         """Show what is asked."""
-        from rerail.cli.facts.planes import moment, short
+        from rerail.cli.facts.planes import short
+        from rerail.cli.screen.texts import utc_second
         from rerail.task.approval import may_decide
 
         what = approval.summary or short(bytes.fromhex(approval.proposal))
         say_aside(
-            f"rerail: {approval.id} waits until {moment(approval.expires)}: {one_line(what)} "
+            f"rerail: {approval.id} waits until {utc_second(approval.expires)}: {one_line(what)} "
             f"on {approval.target}; `rerail approve {approval.id}` grants it"
         )
         if self._typed and may_decide(approval):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from rerail.cli.facts.planes import moment
-from rerail.cli.screen.texts import one_line
+from rerail.cli.screen.texts import one_line, utc_second
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -96,5 +95,5 @@ def _meant(name: str) -> tuple[str, str]:
 def _line(hold: "Hold") -> str:
     what = " ".join(part for part in (hold.task_id, hold.run_id) if part)
     over = f", released by {hold.released_by}: {hold.release_reason}" if hold.released else ""
-    since = f"since {moment(hold.placed)} by {hold.placed_by}"
+    since = f"since {utc_second(hold.placed)} by {hold.placed_by}"
     return one_line(f"{hold.id}  {what}: {hold.reason} ({since}){over}")

@@ -18,8 +18,8 @@ from rerail.llm.calls import model_call
 from rerail.llm.meaning import completion_of, prompt_of
 from rerail.llm.schemas import schemas
 from rerail.llm.view import Completion, Message, object_of, objects_of, text_of
-from rerail.trace.detect.values import loaded
 from rerail.trace.story import Gap, Story
+from rerail.wire.any_json import loaded
 
 NAME: Final = "har"
 _REFUSED: Final = 400

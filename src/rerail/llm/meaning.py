@@ -4,13 +4,13 @@ Bodies are given with their content codings undone. Where a body cannot be read 
 answer is None or what came before it broke off: a view never fails and never guesses.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from rerail.llm import anthropic, chat, gemini, ollama, responses
 from rerail.llm.view import Completion, Document, Prompt
+from rerail.wire.any_json import loaded
 from rerail.wire.sse import events
 
 
@@ -32,7 +32,7 @@ _READERS: Final = {
 
 def prompt_of(api: str, body: bytes) -> Prompt | None:
     """What a request to an API of `rerail.llm.calls` asks; None where that cannot be told."""
-    reader, document = _READERS.get(api), _loaded(body)
+    reader, document = _READERS.get(api), loaded(body)
     return reader.prompt(document) if reader and isinstance(document, dict) else None
 
 
@@ -43,12 +43,12 @@ def completion_of(api: str, body: bytes, content_type: str = "") -> Completion |
         return None
     if content_type.partition(";")[0].strip().lower() == "text/event-stream":
         return reader.streamed(_event_documents(body))
-    document = _loaded(body)
+    document = loaded(body)
     if isinstance(document, dict):
         return reader.completion(document)
     if isinstance(document, list):
         return reader.streamed(entry for entry in document if isinstance(entry, dict))
-    lines = [entry for line in body.splitlines() if isinstance(entry := _loaded(line), dict)]
+    lines = [entry for line in body.splitlines() if isinstance(entry := loaded(line), dict)]
     return reader.streamed(lines) if lines else None
 
 
@@ -58,19 +58,12 @@ def completion_in(api: str, messages: Iterable[bytes]) -> Completion | None:
     if reader is None:
         return None
     return reader.streamed(
-        entry for message in messages if isinstance(entry := _loaded(message), dict)
+        entry for message in messages if isinstance(entry := loaded(message), dict)
     )
 
 
 def _event_documents(body: bytes) -> Iterator[Document]:
     for event in events(body):
-        document = _loaded(event.data.encode())
+        document = loaded(event.data.encode())
         if isinstance(document, dict):
             yield document
-
-
-def _loaded(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

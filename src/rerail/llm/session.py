@@ -6,13 +6,13 @@ Where nobody knows that response any more, or not on this connection, the reques
 Source: the API reference of `/v1/responses`, its streaming events, and its WebSocket mode.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rerail.llm.hint import encoded
 from rerail.tape.records import Side
+from rerail.wire.any_json import loaded
 from rerail.wire.sse import events
 
 Item = dict[str, Any]
@@ -114,8 +114,5 @@ def _input(document: Item) -> list[Any]:
 
 
 def _document(message: bytes) -> Item:
-    try:
-        document = json.loads(message)
-    except (ValueError, RecursionError):
-        return {}
+    document = loaded(message)
     return document if isinstance(document, dict) else {}

@@ -67,13 +67,23 @@ class Plan(Struct, frozen=True):
             elif self.framing != "none" and self.content is not None:
                 yield from (Piece(cut.at, cut.data) for cut in self._cuts(self.content))
 
-    def is_small(self, limit: int) -> bool:
-        """Whether the reply came whole, with a length told before, of at most `limit` bytes."""
-        known = self.head is not None and self.framing == "length" and self.ended == "complete"
-        return known and self.content is not None and self.content.size <= limit
+    def writes(self, interim_sent: int = 0) -> Iterator[Piece]:
+        """The pieces as they are written, each read when it is asked for; a small reply is one.
 
-    def whole(self, interim_sent: int = 0) -> Piece:
-        """A small reply in one write: every head that is due, and the body."""
+        A body of known length has no boundaries that a client sees: its pieces are joined.
+        """
+        if self._is_small():
+            return map(self._whole, (interim_sent,))
+        pieces = self.pieces(interim_sent=interim_sent)
+        return _joined(pieces) if self.framing == "length" else pieces
+
+    def _is_small(self) -> bool:
+        """Whether the reply came whole, with a length told before, and is one write."""
+        known = self.head is not None and self.framing == "length" and self.ended == "complete"
+        return known and self.content is not None and self.content.size <= JOINED_SIZE
+
+    def _whole(self, interim_sent: int) -> Piece:
+        """A small reply: every head that is due, and the body."""
         assert self.head is not None and self.content is not None
         heads = [head.data for head in self.interim[interim_sent:]]
         return Piece(self.ended_at, b"".join([*heads, self.head.data, *self.content.read()]))
@@ -112,6 +122,9 @@ class Plan(Struct, frozen=True):
             end = next(lines, b"0\r\n") + to_wire(content.trailers) + _ENDING
             yield Piece(self.ended_at, end)
 
+
+JOINED_SIZE: Final = 1 << 16
+"""Bytes up to which a head and a body of known length are sent as one write."""
 
 _ENDING: Final = b"\r\n"
 _LINE: Final = re.compile(rb"[^\n]*\n")
@@ -245,3 +258,18 @@ def _chunks(table: bytes) -> tuple[Chunk, ...]:
         return tuple(decode_chunks(table))
     except ValueError:
         return ()
+
+
+def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    joined: list[bytes] = []
+    size = 0
+    at = 0
+    for piece in pieces:
+        joined.append(piece.data)
+        size += len(piece.data)
+        at = piece.at
+        if size >= JOINED_SIZE:
+            yield Piece(at, b"".join(joined))
+            joined, size = [], 0
+    if joined:
+        yield Piece(at, b"".join(joined))

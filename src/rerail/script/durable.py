@@ -3,6 +3,7 @@
 A state is loaded only after the tape's seals, the state's digest and its witness were checked.
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,9 +11,8 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self, TypedDict, Unpack
 
 from rerail.errors import TapeBusy, TapeEnded
-from rerail.holds import Hold
+from rerail.holds import Hold, gone_past
 from rerail.script.engine import Session, engine_name
-from rerail.script.held import holds_met
 from rerail.script.history import HistoryDigest
 from rerail.script.keeping import Keeping, own_key
 from rerail.script.limits import Limits
@@ -95,7 +95,7 @@ class Script:
         limits, given = limits or Limits(), dict(inputs or {})
         tools = {} if tools is None else tools
         encoded(given, name="inputs")  # It says now what cannot be kept.
-        holds = holds_met(run_id=run_id, task_id=task_id, despite=despite_hold)
+        holds = _holds_met(run_id, task_id, despite_hold)
         keeping = Keeping.create(
             tape,
             code=code,
@@ -335,7 +335,7 @@ class Saved:
 
     def _holds_met(self, despite: str) -> list[Hold]:
         run = self.recorded.run
-        return holds_met(run_id=run.run_id, task_id=run.task_id, despite=despite)
+        return _holds_met(run.run_id, run.task_id, despite)
 
     def _event(self, number: int) -> ScriptPaused:
         self.recorded.pause(number)
@@ -376,6 +376,11 @@ class Saved:
             return session.dump()
         finally:
             session.close()
+
+
+def _holds_met(run_id: str, task_id: str, despite: str) -> list[Hold]:
+    hint = "go on with despite_hold=WHY, which is put on the tape"
+    return gone_past(os.environ, run_id=run_id, task_id=task_id, despite=despite, hint=hint)
 
 
 def _started(name: str, engine: str, limits: Limits, tools: Tools) -> ScriptStarted:

@@ -29,7 +29,6 @@ from rerail.script.proof import Signer, script_key
 from rerail.script.recorded import Recorded
 from rerail.script.values import encoded
 from rerail.tape.lock import busy
-from rerail.tape.plane_records import HoldMet
 from rerail.tape.records import Body, Component, Parent, RunEnded, RunStarted
 from rerail.tape.reopening import reopen
 from rerail.tape.script_records import (
@@ -156,20 +155,7 @@ class Keeping:
     def met(self, holds: list[Hold], despite: str) -> None:
         """Somebody goes on though the task is held, and says why."""
         for hold in holds:
-            self._met(hold, despite)
-
-    def _met(self, hold: Hold, despite: str) -> None:
-        self.recorder.emit(
-            lambda at, wall: HoldMet(
-                at=at,
-                wall=wall,
-                component="person",
-                hold_id=hold.id,
-                reason=hold.reason,
-                went_on=True,
-                why=despite,
-            )
-        )
+            self.recorder.went_past(hold.id, hold.reason, despite)
 
     def started(self, started: ScriptStarted, code: str, inputs: dict[str, Any]) -> None:
         """The script begins: its text, and what it is given."""

@@ -402,3 +402,10 @@ AnyEvent = (
     | AnyPlaneEvent
     | AnyScriptEvent
 )  # fmt: skip
+
+
+def kind_of(event: Event) -> str:
+    """The kind as it stands on the tape: `http.request`; an unknown kind by its own name."""
+    if isinstance(event, UnknownEvent):
+        return event.name
+    return str(event.__struct_config__.tag)

@@ -56,7 +56,7 @@ class Recording:
     def event(self, kind: type[Event], **fields: Any) -> int:
         """Any event; returns its number."""
         self.at += _STEP_NS
-        event = kind(at=self.at, wall=WALL + self.at, **fields)
+        event = kind(**{"at": self.at, "wall": WALL + self.at, **fields})
         return self.writer.append(self.redactor.record(event))
 
     def body(

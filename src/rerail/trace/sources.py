@@ -20,6 +20,7 @@ from rerail.tape.reader import Tape
 from rerail.tape.records import Body, Event, ProcessStarted, RunStarted, WsMessage
 from rerail.tape.script_records import ScriptAnswered, ScriptPaused, ScriptStarted
 from rerail.trace.story import Said, Story
+from rerail.wire.any_json import loaded
 from rerail.wire.http1 import parse_head, request_line
 
 Speaker = Literal["command", "agent", "model", "origin"]
@@ -205,16 +206,9 @@ def walk(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
         yield path, value
         if value[:1] in ("{", "["):
             # Arguments of tools, and what tools answer, are often JSON in a text.
-            yield from walk(_loaded(value), f"{path} as JSON", depth + 1)
+            yield from walk(loaded(value), f"{path} as JSON", depth + 1)
     elif value is not None and not isinstance(value, bool):
         yield path, json.dumps(value)
-
-
-def _loaded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _text(raw: bytes) -> str:

@@ -22,7 +22,7 @@ from rerail.tape.records import (
     HttpReplyHead,
     HttpRequest,
     RunEnded,
-    UnknownEvent,
+    kind_of,
 )
 from rerail.trace.record import FIELDS, Record
 from rerail.trace.story import Gap, Story
@@ -171,13 +171,6 @@ def _writes(request: HttpRequest) -> bool:
     if request.head.startswith(_SAFE):
         return False
     return call_in(parse_head(request.head), request.host) is None
-
-
-def kind_of(event: Event) -> str:
-    """The kind as it stands on the tape."""
-    if isinstance(event, UnknownEvent):
-        return event.name
-    return str(event.__struct_config__.tag)
 
 
 def _plain(value: object) -> Any:

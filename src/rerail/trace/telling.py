@@ -4,7 +4,6 @@ A reading of the recorded bodies; a body that cannot be read is told of and pass
 recorder could not capture is a gap.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -27,6 +26,7 @@ from rerail.tape.records import (
     RunStarted,
 )
 from rerail.trace.story import Gap, Said, Story
+from rerail.wire.any_json import loaded
 from rerail.wire.http1 import parse_head, status_line
 
 
@@ -75,10 +75,7 @@ def _traffic(tape: Tape) -> tuple[list[Exchange], list[Event]]:
 def _add_schemas(offered: dict[str, Mapping[str, Any]], request: bytes) -> None:
     if b'"tools"' not in request:
         return
-    try:
-        document = json.loads(request)
-    except (ValueError, RecursionError):
-        return
+    document = loaded(request)
     if isinstance(document, dict):
         offered.update(schemas(document))
 

@@ -46,6 +46,7 @@ from rerail.tape.records import (
     WsClosed,
     WsMessage,
     WsOpened,
+    kind_of,
 )
 from rerail.wire.http1 import parse_head
 
@@ -73,13 +74,6 @@ ENDS: Mapping[BodyEnd, str] = {
     "timeout": "timed out",
 }
 """How a message ended, in words."""
-
-
-def kind_of(event: Event) -> str:
-    """The kind as it stands on the tape: `http.request`; an unknown kind by its own name."""
-    if isinstance(event, UnknownEvent):
-        return event.name
-    return str(event.__struct_config__.tag)
 
 
 def request_of(event: HttpRequest) -> Request:

@@ -2,10 +2,9 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Final
 
-from rerail.cli.screen.texts import quantity, size_text
+from rerail.cli.screen.texts import quantity, size_text, utc_second
 from rerail.tape import plane_records as planes
 from rerail.tape.event import Body, Event
 from rerail.tape.proposals import decode_proposal
@@ -87,7 +86,7 @@ def _approval_words(event: Event) -> str:
     match event:
         case planes.ApprovalRequested():
             scope = f"{short(event.proposal_ref)} on {event.target}"
-            return f"{event.approval_id}: {scope}, until {moment(event.expires)}"
+            return f"{event.approval_id}: {scope}, until {utc_second(event.expires)}"
         case planes.ApprovalDecided():
             scope = f"{short(event.proposal_ref)} on {event.target}"
             by = f"{event.decision} by {event.who} ({event.how})"
@@ -146,11 +145,6 @@ def change_lines(content: bytes) -> Iterator[str]:
 def short(ref: bytes) -> str:
     """A proposal's name for people: the beginning of its digest."""
     return f"sha256:{ref.hex()[:12]}"
-
-
-def moment(wall: int) -> str:
-    """Nanoseconds since 1970 as a time of day in UTC."""
-    return f"{datetime.fromtimestamp(wall // 10**9, UTC):%Y-%m-%d %H:%M:%SZ}"
 
 
 def ending(status: int, signal: int, *, timed_out: bool) -> str:

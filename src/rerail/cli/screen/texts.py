@@ -125,11 +125,19 @@ def seconds(nanoseconds: int) -> str:
 
 def utc(wall: int) -> str:
     """Nanoseconds since 1970 as a UTC time to the millisecond, `2026-03-04 05:06:07.890Z`."""
+    return _utc(wall, f".{wall % _NS_IN_SECOND // 1_000_000:03d}Z")
+
+
+def utc_second(wall: int) -> str:
+    """The same to the second, where nothing happens faster: `2026-03-04 05:06:07Z`."""
+    return _utc(wall, "Z")
+
+
+def _utc(wall: int, rest: str) -> str:
     try:
-        moment = datetime.fromtimestamp(wall // _NS_IN_SECOND, UTC)
+        return f"{datetime.fromtimestamp(wall // _NS_IN_SECOND, UTC):%Y-%m-%d %H:%M:%S}{rest}"
     except (OverflowError, ValueError, OSError):
         return f"{wall} ns since 1970"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{wall % _NS_IN_SECOND // 1_000_000:03d}Z"
 
 
 def json_text(value: object) -> str:

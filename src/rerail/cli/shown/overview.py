@@ -11,7 +11,6 @@ from rerail.cli.facts.events import (
     ending_text,
     event_values,
     failure_text,
-    kind_of,
     tunnel_text,
     words,
 )
@@ -34,7 +33,7 @@ from rerail.cli.shown.outline import Outline
 from rerail.cli.shown.pauses import pause_values, print_pauses, script_lines, script_of
 from rerail.cli.shown.rows import Row, row_values, rows, step_text
 from rerail.tape.reader import UnfinishedBody
-from rerail.tape.records import Event, Parent, RunStarted
+from rerail.tape.records import Event, Parent, RunStarted, kind_of
 from rerail.tape.script_records import ScriptParked
 
 _HEADERS = ("", "step", "start", "method", "url", "outcome", "sent", "got", "chunks", "took")

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from rerail.llm.view import ToolCall, ToolCallResponse
 from rerail.trace.detect.tools import words_of
-from rerail.trace.detect.values import canonical, key_of, leaves, loaded
+from rerail.trace.detect.values import canonical, key_of, leaves
 from rerail.trace.detect.words import names_a_thing, thing_in
+from rerail.wire.any_json import loaded
 
 _FILES: Final = frozenset(("file_path", "path", "filename", "file", "command", "patch"))
 _OF_FILES: Final = frozenset(("patch", "notebook"))

@@ -12,14 +12,6 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def loaded(text: str) -> Any:
-    """What a text of JSON holds, None where it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def leaves(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Every text, number and truth value in a JSON value, with its path."""
     if depth > _DEPTH:
