@@ -1,12 +1,21 @@
 """A tape that was not recorded here decides nothing of what runs."""
 
+import stat
+import sys
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.reader import Tape
+from rerail.tape.records import WorkspaceSnapshot
+from rerail.tape.seal import verify
+from rerail.tape.trees import Entry, decode_tree, encode_tree
+from rerail.tape.writer import TapeWriter
 
 Rerail = Callable[..., Any]
 Make = Callable[..., Any]
@@ -90,3 +99,40 @@ def test_a_replay_that_cannot_start_says_so_on_its_own_tape(rerail: Rerail, tmp_
     with Tape.open(out) as opened:
         assert opened.ended is not None
         assert opened.ended.reason.startswith("it did not start: ")
+
+
+def with_a_file(source: Path, target: Path, name: bytes, content: bytes) -> None:
+    """The same tape, but that a file more was in its folder."""
+    writer = TapeWriter.create(target)
+    added = Entry(name, "file", stat.S_IFREG | 0o644, len(content), 0, sha256(content).digest())
+    writer.blob(CleanBytes(content))
+    with Tape.open(source) as tape:
+        for digest in tape.evidence.digests():
+            writer.blob(CleanBytes(tape.blob(digest)))
+        for event in tape.events():
+            if isinstance(event, WorkspaceSnapshot):
+                held = (*decode_tree(tape.blob(event.tree)), added)
+                tree = encode_tree(tuple(sorted(held, key=lambda entry: entry.path)))
+                digest = writer.blob(CleanBytes(tree))
+                event = replace(event, tree=digest, tree_size=len(tree))
+            writer.append(CleanRecord(event))
+    writer.close()
+
+
+def test_a_file_that_was_put_onto_ones_own_tape_is_not_run(rerail: Rerail, private: Path) -> None:
+    tape, other = private.parent / "own.tape", private.parent / "other.tape"
+    (private / "agent.py").write_text("import helper_of_a_stranger", "utf-8")
+    program = [sys.executable, "agent.py"]
+    assert rerail("record", "-q", "-o", tape, "--", *program).status == 1
+    with_a_file(tape, other, b"helper_of_a_stranger.py", b"print('a stranger runs')")
+    rerail("replay", tape)
+    for files in ("present", "recorded"):
+        result = rerail("replay", other, "--workspace", files)
+        assert "not as you recorded them on this machine" in result.err
+        assert "a stranger runs" not in result.out
+    rerail("steps", other, "--check", "true").assert_complaint(2, "a check would run", "--trust")
+    with Tape.open(tape) as own, Tape.open(other) as changed:
+        assert verify(changed).intact
+        assert own.run == changed.run
+    trusted = rerail("replay", other, "--workspace", "recorded", "--trust")
+    assert "a stranger runs" in trusted.out

@@ -6,8 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from rerail.tape.codec import decode, encode
-from rerail.tape.records import RunStarted
-from rerail.tape.witness import recorded_here, witness, witness_key
+from rerail.tape.records import RunStarted, WorkspaceSnapshot
+from rerail.tape.witness import (
+    files_recorded_here,
+    files_witness,
+    recorded_here,
+    witness,
+    witness_key,
+)
 
 KEY = witness_key(b"a secret of the user")
 
@@ -65,3 +71,22 @@ def test_nobody_else_does() -> None:
 def test_whatever_decides_what_runs_is_covered(change: Change) -> None:
     changed = replace(run("agent", "--task"), **{change.field: change.value})
     assert not recorded_here(KEY, read(changed))
+
+
+def test_the_files_of_a_run_are_known_by_who_recorded_them_there() -> None:
+    own = run("agent")
+    made = WorkspaceSnapshot(
+        at=1, wall=1, folder="/home/me/caf\udce9", tree=b"t" * 32, tree_size=9, why="start"
+    )
+    made = replace(made, witness=files_witness(KEY, own.run_id, made))
+    found = decode(encode(made, 2))
+    assert isinstance(found, WorkspaceSnapshot)
+    assert files_recorded_here(KEY, own, found)
+    assert not files_recorded_here(witness_key(b"a secret of another"), own, found)
+    for other in (
+        replace(found, tree=b"u" * 32),
+        replace(found, folder="/"),
+        replace(found, witness=b""),
+    ):
+        assert not files_recorded_here(KEY, own, other)
+    assert not files_recorded_here(KEY, replace(own, run_id="run-2"), found)

@@ -22,8 +22,9 @@ from rerail.tape.records import (
     ProcessStarted,
     RunEnded,
     RunStarted,
+    WorkspaceSnapshot,
 )
-from rerail.tape.witness import witness
+from rerail.tape.witness import files_witness, witness
 from rerail.tape.writer import TapeWriter
 
 COMMAND: Final = 1
@@ -111,8 +112,14 @@ class Keeping:
             return replace(event, witness=witness(self._witness_key, cleaned))
 
         self.recorder.emit(make, urgent=True)
+        self.recorder.witnessed = self._witnessed
         for hold_id, reason, why in run.went_on:
             self.recorder.went_past(hold_id, reason, why)
+
+    def _witnessed(self, snapshot: WorkspaceSnapshot) -> WorkspaceSnapshot:
+        # Over what will stand on the tape, as above.
+        said = replace(snapshot, folder=self.recorder.redactor.text(snapshot.folder))
+        return replace(snapshot, witness=files_witness(self._witness_key, self._run_id, said))
 
     def command_started(self, argv: list[str], cwd: Path, pid: int) -> None:
         """The command runs."""

@@ -28,6 +28,7 @@ from rerail.tape.records import (
     HttpRequestBody,
     HttpRequestEdited,
     Side,
+    WorkspaceSnapshot,
 )
 from rerail.tape.writer import BodyWriter, TapeWriter
 from rerail.wire.http1 import Head, request_line
@@ -66,6 +67,8 @@ class Recorder:
         self.exchanges = 0
         self.open: set[ExchangeRecord] = set()
         self.workspace: Workspace | None = None
+        self.witnessed: Callable[[WorkspaceSnapshot], WorkspaceSnapshot] = lambda snapshot: snapshot
+        """Gives a snapshot what its user will know it by; set once the run has its name."""
         self._reading: dict[int, Snapshot] = {}
         self._stamping = threading.Lock()
 

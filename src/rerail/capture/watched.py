@@ -116,7 +116,7 @@ class Watched:
         late = sorted(scan.late) if why == "start" else []
 
         def make(at: int, wall: int) -> WorkspaceSnapshot:
-            return WorkspaceSnapshot(
+            snapshot = WorkspaceSnapshot(
                 at=at,
                 wall=wall,
                 folder=self._seen.path,
@@ -129,6 +129,7 @@ class Watched:
                 inconsistent=overdue or not steady,
                 **fields,
             )
+            return self._recorder.witnessed(snapshot)
 
         self._recorder.emit(make)
 

@@ -22,13 +22,13 @@ from rerail.playback.effects import Effects
 from rerail.playback.hold import Hold
 from rerail.playback.onward import Onward
 from rerail.playback.pace import Pace
-from rerail.playback.place import Choose, Files, Place, place_for
+from rerail.playback.place import IN_PLACE, Choose, Files, Place, place_for
 from rerail.playback.player import Player, Policy
 from rerail.playback.probes import Playhead
 from rerail.playback.put_back import PutBack
 from rerail.playback.report import Containment, End, Report, Tried
 from rerail.playback.stage import LiveCalls, Stage
-from rerail.playback.strangers import is_known, leave_nothing_to
+from rerail.playback.strangers import files_are_known, is_known, leave_nothing_to
 from rerail.playback.summary import make_report
 from rerail.proxy.certs import Authority, default_folder
 from rerail.proxy.handler import Listening, Tap
@@ -142,13 +142,22 @@ def replay(
         tape,
         files=settings.files,
         folder=_folder(tape.run, known=known),
-        why="" if known else "a stranger chose those on the tape",
+        why=_why_not_its_files(tape, settings, known=known),
         environment=settings.environment,
         choose=settings.choose,
         keep=settings.keep_files,
         present=settings.present,
     ) as place:
         return _Replaying(tape, settings, record, place, known=known).run()
+
+
+def _why_not_its_files(tape: Tape, settings: ReplaySettings, *, known: bool) -> str:
+    if not known:
+        return "a stranger chose those on the tape"
+    if settings.files == IN_PLACE or settings.trusted:
+        return ""
+    known = files_are_known(tape, settings.environment)
+    return "" if known else "those on the tape are not as you recorded them on this machine"
 
 
 class _Replaying:

@@ -10,8 +10,10 @@ from typing import Final
 
 from rerail.errors import UsageProblem
 from rerail.proxy.certs import Authority, default_folder
+from rerail.tape.reader import Tape
 from rerail.tape.records import RunStarted
-from rerail.tape.witness import recorded_here
+from rerail.tape.witness import files_recorded_here, recorded_here
+from rerail.workspace.kept import Kept
 
 _SHOWN: Final = 200
 
@@ -20,6 +22,14 @@ def is_known(run: RunStarted, environment: Mapping[str, str]) -> bool:
     """Whether the user of this environment recorded this run on this machine."""
     authority = Authority.open_or_create(default_folder(environment))
     return recorded_here(authority.witness_key, run)
+
+
+def files_are_known(tape: Tape, environment: Mapping[str, str]) -> bool:
+    """The same of the run and of every snapshot of files on its tape."""
+    key = Authority.open_or_create(default_folder(environment)).witness_key
+    return recorded_here(key, tape.run) and all(
+        files_recorded_here(key, tape.run, snapshot) for snapshot in Kept(tape).all
+    )
 
 
 def leave_nothing_to(run: RunStarted, command: Sequence[str], changed: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 from rerail.errors import NotOnTape, UsageProblem, UserError
 from rerail.launch.aside import Aside, Said
 from rerail.playback.scratch import Scratch
-from rerail.playback.strangers import is_known
+from rerail.playback.strangers import files_are_known
 from rerail.rewind.moments import END, Moments
 from rerail.tape.reader import Tape
 
@@ -114,7 +114,7 @@ def score_tape(
     Raises:
         UserError: It starts nowhere; the tape is a stranger's and not trusted; it has no snapshots.
     """
-    if not how.trusted and not is_known(tape.run, how.environment):
+    if not how.trusted and not files_are_known(tape, how.environment):
         raise UsageProblem(
             "this tape was not recorded by you on this machine, and a check would run in its files",
             hint="--trust, once you know what it holds (`rerail show TAPE --files start`)",

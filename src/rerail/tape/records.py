@@ -360,7 +360,8 @@ class WorkspaceSnapshot(Event, frozen=True, kw_only=True, tag="workspace.snapsho
     what the tree holds, `added`, `changed` and `removed` count the paths against the snapshot of
     the folder before. `not_captured` is what has been left out since that snapshot, `left_out`
     counts all that is. `late` are the paths that were touched after the command began, before the
-    first snapshot had read them. `inconsistent`: the folder changed while it was read.
+    first snapshot had read them. `inconsistent`: the folder changed while it was read. `witness` is
+    what its user knows it by as recorded here (`rerail.tape.witness`).
     """
 
     folder: str
@@ -380,6 +381,7 @@ class WorkspaceSnapshot(Event, frozen=True, kw_only=True, tag="workspace.snapsho
     late: list[str] = []
     inconsistent: bool = False
     others: list[int] = []
+    witness: bytes = b""
 
     @property
     def exchanges(self) -> tuple[int, ...]:
