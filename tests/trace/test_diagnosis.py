@@ -285,3 +285,17 @@ def test_a_contract_without_a_budget_calls_for_no_record_of_one(
     tape.agents_plane()
     tape.check(failed=False)
     assert "no record of the budget" not in investigated(tape.end("checked")).missing()
+
+
+def test_a_missing_record_of_the_end_excludes_nothing_before_it(
+    plane_tape: NewTape, investigated: Investigate
+) -> None:
+    tape = plane_tape()
+    tape.agents_plane()
+    tape.check(failed=False)
+    tape.approve()
+    tape.act("unknown", after=None)
+    seen = investigated(tape.end("unresolved"))
+    assert "no record of the reconciliation" in seen.missing()
+    assert seen.diagnosis.classification == "target"
+    assert "cannot be excluded" not in seen.diagnosis.because

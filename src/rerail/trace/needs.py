@@ -17,13 +17,17 @@ Presence = Literal["present", "missing", "not called for"]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One kind of record: what it would show, and which record calls for it (None: none does)."""
+    """One kind of record: what it would show, and which record calls for it (None: none does).
+
+    `last`: it would stand behind all that came to pass.
+    """
 
     name: str
     kinds: tuple[str, ...]
     would_show: str
     called_for: Callable[[Gathered], Record | None]
     planes: bool = True
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,10 @@ class Found:
     count: int = 0
     by: Record | None = None
 
-    def finding(self) -> Finding:
-        """A missing record as a finding."""
+    def finding(self, end: int) -> Finding:
+        """A missing record as a finding; `end` is the order of the last one."""
         evidence = (at(self.by),) if self.by else ()
-        order = self.by.order if self.by else 0
+        order = end if self.need.last else self.by.order if self.by else 0
         what = f"no record of {self.need.name}: it would have shown {self.need.would_show}"
         return Finding("missing-record", "runtime", "structure", what, evidence, order, "", True)
 
@@ -188,7 +192,7 @@ NEEDS: Final = (
     Need("the run's start", ("run.started",), "what was run, where, by which version", _always,
          planes=False),
     Need("the run's end", ("run.ended", "run.lost"), "that nothing came after the last record",
-         _always, planes=False),
+         _always, planes=False, last=True),
     Need("the agent's process", ("process.started",), "which command ran, and where",
          _any("process.ended"), planes=False),
     Need("the end of the agent's process", ("process.ended",), "how the agent ended", _started,
@@ -227,18 +231,21 @@ NEEDS: Final = (
     Need("the action's result", ("action.result",), "what the target answered",
          _any("action.attempted")),
     Need("an independent read of the target", ("target.read",), "the target's own state", _read),
-    Need("the reconciliation", ("action.reconciled",), "what the uncertain action did", _uncertain),
-    Need("the cleanup", ("cleanup.done",), "what became of the workspace", _any("scratch.made")),
+    Need("the reconciliation", ("action.reconciled",), "what the uncertain action did", _uncertain,
+         last=True),
+    Need("the cleanup", ("cleanup.done",), "what became of the workspace", _any("scratch.made"),
+         last=True),
     Need("the decision on a retry", ("retry.decided",), "whether a run follows by itself",
          lambda found: None),
     Need("the runner's last word", ("task.ended",), "how the runner saw the end",
-         _any("task.accepted")),
+         _any("task.accepted"), last=True),
 )  # fmt: skip
 
 
 def missing(found: Gathered) -> list[Finding]:
     """The missing kinds as findings, and what each source itself could not capture."""
-    absent = [one.finding() for one in needs(found) if one.presence == "missing"]
+    end = found.deciding[-1].order if found.deciding else 0
+    absent = [one.finding(end) for one in needs(found) if one.presence == "missing"]
     for part in found.lacking:
         what = f"no record of {part.what}: it would have shown {part.would_show}"
         where: tuple[Evidence, ...] = (at(part.record),)
