@@ -235,6 +235,16 @@ def test_a_name_with_odd_characters_is_no_trouble(finished, tmp_path: Path) -> N
         assert tape.last_seq == 11
 
 
+def test_a_name_that_is_no_text_is_no_trouble(finished, tmp_path: Path) -> None:
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.tape")
+    try:
+        shutil.copy(finished.path, odd)
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    with Tape.open(Path(odd)) as tape:
+        assert tape.last_seq == 11
+
+
 def test_a_tape_that_is_being_closed_can_be_opened_all_the_time(start_run) -> None:
     for turn in range(10):
         run = start_run(f"{turn}.tape")

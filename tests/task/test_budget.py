@@ -154,6 +154,14 @@ def test_time_is_a_budget_too(begin: Callable[..., tuple[Agent, Ledger]]) -> Non
     assert ledger.spent == "seconds"
 
 
+def test_time_that_was_left_is_put_down(
+    begin: Callable[..., tuple[Agent, Ledger]], account: Account
+) -> None:
+    _, ledger = begin(time="1h")
+    ledger.close()
+    assert used(account) == {"seconds": (0, False)}
+
+
 def test_a_session_that_generates_by_itself_counts_as_it_opens(
     begin: Callable[..., tuple[Agent, Ledger]], account: Account
 ) -> None:

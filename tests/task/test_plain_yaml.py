@@ -1,5 +1,7 @@
 """YAML without guesses, and without a key that stands twice."""
 
+from itertools import pairwise
+
 import pytest
 
 from rerail.errors import UsageProblem
@@ -48,3 +50,22 @@ def test_nothing_but_plain_values_is_made() -> None:
     assert read_yaml(content, "x.yaml") == {"a": ["x"]}
     with pytest.raises(UsageProblem, match="line 1: could not determine a constructor"):
         read_yaml(content, "x.yaml", typed=True)
+
+
+def test_aliases_cannot_say_more_than_can_be_meant() -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in pairwise("abcdefghi")]
+    with pytest.raises(UsageProblem, match="more than can be meant"):
+        read_yaml("\n".join(lines).encode(), "bomb.yaml")
+    assert read_yaml(b"a: &a [x]\nb: *a", "few.yaml") == {"a": ["x"], "b": ["x"]}
+
+
+@pytest.mark.parametrize("content", [b"a: &a [*a]", b"&a {b: *a}"])
+@pytest.mark.parametrize("typed", [False, True])
+def test_what_holds_itself_has_no_end(content: bytes, typed: bool) -> None:
+    with pytest.raises(UsageProblem, match="more than can be meant"):
+        read_yaml(content, "endless.yaml", typed=typed)
+
+
+def test_nothing_is_nothing() -> None:
+    assert read_yaml(b"", "empty.yaml") is None

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rerail.tape import plane_records as planes
 from rerail.testing.plane_tapes import PlaneTape, run_8894
 from rerail.trace.against import first_otherwise
 from rerail.trace.gathered import gather
@@ -38,3 +39,24 @@ def test_a_record_that_only_one_of_them_has(tmp_path: Path, source: Source) -> N
     there = first_otherwise(good, bad)
     assert there is not None
     assert (there.bad, there.good and there.good.kind) == (None, "check.result")
+
+
+def test_how_long_it_took_is_no_difference_unless_it_was_too_long(
+    tmp_path: Path, source: Source
+) -> None:
+    def took(name: str, seconds: int, *, spent: bool = False) -> Any:
+        tape = PlaneTape.begin(tmp_path / name)
+        tape.agents_plane()
+        tape.put(
+            planes.BudgetChanged, component="runner", budget="seconds", limit=9, used=seconds,
+            spent=spent,
+        )  # fmt: skip
+        tape.check()
+        return gather([source(tape.end())])
+
+    good = took("good.tape", 3)
+    assert first_otherwise(good, took("bad.tape", 5)) is None
+    late = first_otherwise(good, took("late.tape", 9, spent=True))
+    assert late is not None
+    assert late.bad is not None
+    assert late.bad.kind == "budget.changed"

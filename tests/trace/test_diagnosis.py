@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from rerail.tape import plane_records as planes
+from rerail.tape.records import HttpReplyBody, ProcessStarted
+from rerail.testing import plane_tapes
 from rerail.testing.plane_tapes import PROPOSAL, PlaneTape, run_8894
 
 Investigate = Callable[..., Any]
@@ -203,3 +205,97 @@ def test_and_in_the_documents_own_example(
         assert seen.diagnosis.classification == "unresolved"
     if kind in ("verdict.emitted", "proposal.made", "check.result", "run.ended", "task.ended"):
         assert seen.safety.state == "unresolved"
+
+
+# Records of an ordinary run.
+
+
+def exchange(tape: PlaneTape, number: int, *parts: str) -> None:
+    """A POST to a service, of which only these parts are on record."""
+    run = tape.recording
+    if "request" in parts:
+        run.request(number, b"{}", method="POST", host="shop.example.com")
+    if "head" in parts:
+        run.reply_head(number)
+    if "body" in parts:
+        run.event(
+            HttpReplyBody, component="origin", exchange_id=number, ended="complete", body=None
+        )
+
+
+PARTS = {
+    ("head", "body"): "no record of the request of r1",
+    ("request", "body"): "no record of the head of the reply to r1",
+    ("request", "head"): "no record of how r1 ended",
+    ("request",): "no record of how r1 ended",
+}
+
+
+@pytest.mark.parametrize("parts", PARTS)
+def test_a_part_of_an_exchange_that_is_taken_out_is_missing_and_blames_no_tool(
+    plane_tape: NewTape, investigated: Investigate, parts: tuple[str, ...]
+) -> None:
+    tape = plane_tape()
+    exchange(tape, 1, *parts)
+    exchange(tape, 2, "request", "head", "body")
+    seen = investigated(tape.end())
+    assert seen.missing() >= {PARTS[parts]}
+    assert seen.diagnosis.first is None
+    assert seen.standing(3) == ("cannot be checked" if "request" not in parts else "holds")
+    assert seen.safety.state == "unresolved"
+
+
+def test_a_request_that_is_gone_may_have_changed_something(
+    plane_tape: NewTape, investigated: Investigate
+) -> None:
+    tape = plane_tape()
+    exchange(tape, 1, "head", "body")
+    reached = investigated(tape.end()).safety.questions[0]
+    assert reached.answer == "unknown"
+
+
+def test_a_reply_that_stands_before_its_request_breaks_the_link(
+    plane_tape: NewTape, investigated: Investigate
+) -> None:
+    tape = plane_tape()
+    exchange(tape, 1, "head")
+    exchange(tape, 1, "request", "body")
+    seen = investigated(tape.end())
+    assert seen.standing(3) == "broken"
+    assert "only after it" in seen.links[2].because
+
+
+def test_a_process_and_a_folder_that_no_record_shows_are_missing(
+    plane_tape: NewTape, investigated: Investigate
+) -> None:
+    tape = plane_tape(capture={"workspace": "at the start, each model call and the end"})
+    tape.put(ProcessStarted, process_id=1, argv=["agent"], cwd="/")
+    found = investigated(tape.end()).missing()
+    assert found >= {
+        "no record of the end of the agent's process", "no record of the agent's folder"
+    }  # fmt: skip
+
+
+def test_a_contract_without_a_budget_calls_for_no_record_of_one(
+    plane_tape: NewTape, investigated: Investigate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tape = plane_tape(without=["budget.changed"])
+    without = plane_tapes.CONTRACT.replace(b"budget: {turns: 10}\n", b"")
+    monkeypatch.setattr(plane_tapes, "CONTRACT", without)
+    tape.agents_plane()
+    tape.check(failed=False)
+    assert "no record of the budget" not in investigated(tape.end("checked")).missing()
+
+
+def test_a_missing_record_of_the_end_excludes_nothing_before_it(
+    plane_tape: NewTape, investigated: Investigate
+) -> None:
+    tape = plane_tape()
+    tape.agents_plane()
+    tape.check(failed=False)
+    tape.approve()
+    tape.act("unknown", after=None)
+    seen = investigated(tape.end("unresolved"))
+    assert "no record of the reconciliation" in seen.missing()
+    assert seen.diagnosis.classification == "target"
+    assert "cannot be excluded" not in seen.diagnosis.because

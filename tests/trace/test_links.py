@@ -76,13 +76,17 @@ def test_2_the_same_version_with_another_content(
     assert seen.standing(2) == "broken"
 
 
-def test_3_a_reply_that_nobody_asked_for(plane_tape: NewTape, investigated: Investigate) -> None:
+def test_3_a_reply_whose_request_is_not_on_record(
+    plane_tape: NewTape, investigated: Investigate
+) -> None:
+    """It may be missing as well as never made: that blames nobody."""
     tape = plane_tape()
     tape.recording.request(1)
     tape.recording.reply(2, [b"who asked?"])
     seen = investigated(tape.end())
-    assert seen.standing(3) == "broken"
-    assert seen.diagnosis.classification == "tool"
+    assert seen.standing(3) == "cannot be checked"
+    assert "the request of r2 is not on record" in seen.links[2].because
+    assert seen.diagnosis.first is None
 
 
 def test_3_a_reply_to_what_was_answered_already(

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from rerail.errors import NotOnTape
-from rerail.trace.log_source import BadMapping, LogSource, read_mapping
+from rerail.trace import log_source
+from rerail.trace.log_source import BadMapping, LogSource, mapping_in, read_mapping
 
 MAPPING = b"""
 kind: {field: head.event, names: {ok: target.accepted}}
@@ -75,3 +76,23 @@ def test_a_line_is_opened_by_its_number(tmp_path: Path) -> None:
 def test_a_mapping_that_cannot_be_used_says_why(mapping: bytes, what: str) -> None:
     with pytest.raises(BadMapping, match=what):
         read_mapping(mapping, "m.yaml")
+
+
+def test_a_mapping_is_bounded(tmp_path: Path) -> None:
+    bomb = b"kind: {field: e, names: {a: &a [x]}}\n" + b"".join(
+        b"%d: &n%d [%s]\n" % (n, n, b", ".join([b"*a" if n == 0 else b"*n%d" % (n - 1)] * 9))
+        for n in range(9)
+    )
+    with pytest.raises(BadMapping, match="more than can be meant"):
+        read_mapping(bomb, "m.yaml")
+    endless = Path("/dev/zero")
+    if endless.exists():
+        with pytest.raises(BadMapping, match="larger than 1 MiB"):
+            read_mapping(mapping_in(endless), "m.yaml")
+
+
+def test_a_line_that_is_too_long_is_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_source, "_LINE_SIZE", 64)
+    made = source(tmp_path, *({"head": {"event": name}} for name in ("a", "b" * 200, "c")))
+    assert [record.ref for record in made.records()] == ["line 1", "line 3"]
+    assert "line 2 does not fit the mapping" in [gap.what for gap in made.gaps]

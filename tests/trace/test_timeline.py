@@ -78,18 +78,25 @@ def test_what_a_cause_put_there_is_told_from_what_a_clock_did(
     assert by["run.started"] == "sequence"
 
 
+@pytest.mark.parametrize("minutes", [-5, 5])
+@pytest.mark.parametrize("after", [None, "limit 5"])
 def test_a_target_that_may_have_accepted_before_or_after_the_time_out(
-    plane_tape: Callable[..., PlaneTape], source: Callable[..., TapeSource], tmp_path: Path
+    plane_tape: Callable[..., PlaneTape],
+    source: Callable[..., TapeSource],
+    tmp_path: Path,
+    minutes: int,
+    after: str | None,
 ) -> None:
+    """Whatever the target's clock says, and whatever is on record behind the time-out."""
     made = plane_tape()
     made.agents_plane()
     made.check(failed=False)
     made.approve()
-    made.act("unknown", timed_out=True, after=None)
+    made.act("unknown", timed_out=True, after=after)
     tape = source(made.end("unresolved"))
     target = log(tmp_path / "t.log", "B", [
-        {"event": "got", "attempt": "T-1", "t": WALL - 5 * MINUTE},
-        {"event": "ok", "attempt": "T-1", "t": WALL - 5 * MINUTE + 1},
+        {"event": "got", "attempt": "T-1", "t": WALL + minutes * MINUTE},
+        {"event": "ok", "attempt": "T-1", "t": WALL + minutes * MINUTE + 1},
     ])  # fmt: skip
     lines = list(timeline([tape, target]))
     kinds = [line.record.kind for line in lines]

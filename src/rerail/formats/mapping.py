@@ -18,6 +18,7 @@ from rerail.trace.log_source import (
     BadMapping,
     Conversation,
     LogMapping,
+    mapping_in,
     read_mapping,
     value_at,
     wall_at,
@@ -30,7 +31,7 @@ _ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "deve
 
 def read_mapped(file: Foreign, mapping: Path) -> list[Story]:
     """The conversation in a file; lines that are none of it are passed by. Raises BadMapping."""
-    fields = read_mapping(mapping.read_bytes(), str(mapping))
+    fields = read_mapping(mapping_in(mapping), str(mapping))
     if fields.message is None:
         hint = "`message:` names the fields of role, text, tool, result …"
         raise BadMapping(f"{mapping} does not say which fields are conversation", hint=hint)

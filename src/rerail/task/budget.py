@@ -8,10 +8,12 @@ What a reply does not say of tokens is not counted.
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
+from rerail.clock import monotonic_ns
 from rerail.errors import RerailError
 from rerail.launch.child import Child
 from rerail.llm.calls import ModelCall, is_turn, session_api, tells_turns
@@ -27,6 +29,8 @@ from rerail.wire.coding import decode_part
 from rerail.wire.http1 import Head, parse_head, request_line
 
 _HEARD: Final = HttpRequest | HttpReplyHead | HttpReplyBody | WsMessage
+
+_SECOND: Final = 1_000_000_000
 
 GRACE_SECONDS: Final = 3.0
 """How long an agent has to end by itself once it has been told to."""
@@ -45,6 +49,7 @@ class Ledger:
         if budget.tokens is not None:
             self._limits["tokens"] = budget.tokens
         self._seconds = seconds(budget.time)
+        self._began = 0
         self._tape = tape
         self._used: dict[BudgetName, int] = {"turns": 0, "tokens": 0}
         self._calls: dict[int, ModelCall] = {}
@@ -67,6 +72,7 @@ class Ledger:
         """The agent works from now on; `end` ends it."""
         self._account = account
         self._end = end
+        self._began = monotonic_ns()
         self._thread.start()
         if self._seconds < threading.TIMEOUT_MAX:
             self._after(self._seconds, lambda: self._spend("seconds", int(self._seconds)))
@@ -79,6 +85,9 @@ class Ledger:
             return
         self._events.put(None)
         self._thread.join()
+        if isfinite(self._seconds):
+            self._used.setdefault("seconds", (monotonic_ns() - self._began) // _SECOND)
+            self._limits["seconds"] = int(self._seconds)
         for name, limit in self._limits.items():
             if self.spent != name:
                 self._note(name, limit, spent=False)

@@ -14,6 +14,9 @@ from rerail.errors import UsageProblem
 DOCUMENT_SIZE: Final = 1 << 20
 """Bytes of one document at most."""
 
+_NODES: Final = 100_000
+"""Values of one document at most, each counted as often as an alias repeats it."""
+
 
 class _Loader(yaml.BaseLoader):
     """The loader whose scalars are all text."""
@@ -66,12 +69,36 @@ def read_yaml(content: bytes, name: str, *, typed: bool = False) -> Any:
         what = f"{name} is larger than {DOCUMENT_SIZE >> 20} MiB"
         raise UsageProblem(what, hint="it should name large files, not hold them")
     try:
-        loader = _TypedLoader if typed else _Loader
-        return yaml.load(content, loader)  # noqa: S506 - both make nothing but plain values
+        loader = (_TypedLoader if typed else _Loader)(content)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            _values(node, {})
+            return loader.construct_document(node)
+        finally:
+            loader.dispose()
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise UsageProblem(
             f"{name} cannot be read as YAML: {_said(error)}", hint="mend that line"
         ) from error
+
+
+def _values(node: yaml.Node, counted: dict[yaml.Node, int]) -> int:
+    """How many values a node comes to, aliases written out: a few lines can say a billion."""
+    if node not in counted:
+        counted[node] = _NODES  # while it is counted: one that holds itself has no end
+        inner: list[yaml.Node] = []
+        if isinstance(node, yaml.MappingNode):
+            inner = [one for pair in node.value for one in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            inner = node.value
+        counted[node] = 1 + sum(_values(one, counted) for one in inner)
+    if counted[node] > _NODES:
+        raise yaml.constructor.ConstructorError(
+            None, None, "it says more than can be meant, by its aliases", node.start_mark
+        )
+    return counted[node]
 
 
 def _said(error: Exception) -> str:

@@ -45,6 +45,7 @@ agent: {command: [python3, agent.py]}
 workspace: config
 checker: {command: [python3, check.py], version: "3"}
 baseline: {name: retry-cases, version: "12", path: baselines/12.json}
+budget: {turns: 10}
 constraints:
   - {id: max-retries, text: No client may retry more than five times}
 inputs:

@@ -60,11 +60,17 @@ def _named(found: Gathered) -> Iterator[tuple[tuple[str, ...], Record]]:
     """Each record under what it is about, and the how-manieth of those it is."""
     counts: Counter[tuple[str, ...]] = Counter()
     for record in found.deciding:
-        if record.kind.startswith("hold."):
+        if record.kind.startswith("hold.") or _only_took_time(record):
             continue
         about = (record.kind, *(text(record, name) for name in _ABOUT))
         counts[about] += 1
         yield (*about, str(counts[about])), record
+
+
+def _only_took_time(record: Record) -> bool:
+    """How long a run took is no difference, unless it took too long."""
+    seconds = record.kind == "budget.changed" and text(record, "budget") == "seconds"
+    return seconds and not record.fields.get("spent")
 
 
 def _differences(good: Record, bad: Record) -> dict[str, tuple[Any, Any]]:

@@ -249,7 +249,10 @@ def _read(record: Record, found: Gathered) -> Iterator[Finding]:
     same = read_digest(before[-1]) == read_digest(record)
     outcome = text(result[-1], "outcome")
     if outcome == "accepted" and same:
-        what = f"the target said that it accepted attempt {attempt}, and it is as it was before"
+        what = (
+            f"the target said that it accepted attempt {attempt}, and it is as it was before: it "
+            "did nothing, or had it already"
+        )
     elif outcome == "rejected" and not same:
         what = f"the target rejected attempt {attempt}, and it is not as it was before"
     else:

@@ -117,7 +117,8 @@ class _Sorted:
         if unanswered is not None:
             return self._unresolved(f"a record before it is missing: {unanswered.what}")
         because = f"it contradicts what was stated: {first.contradicts}"
-        earlier = [one for one in self.missing if one.detector == "missing-record"]
+        absent = [one for one in self.missing if one.detector == "missing-record"]
+        earlier = [one for one in absent if self.place(one) <= self.place(first)]
         if earlier:
             because += f"; an earlier one cannot be excluded: {_named(earlier)}"
         later = tuple(one for one in self.telling if one is not first)

@@ -7,7 +7,7 @@ them is worked out elsewhere.
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from rerail.trace.finding import Evidence
@@ -42,6 +42,19 @@ class Loose:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A part of an exchange that is not on record: `what`, and what it `would_show`.
+
+    `record` is one of the same exchange that is.
+    """
+
+    record: Record
+    what: str
+    would_show: str
+    is_request: bool = False
+
+
 @dataclass(slots=True)
 class Gathered:
     """The records that decide, in the merged order, and counts of all others."""
@@ -56,6 +69,7 @@ class Gathered:
     written: Counter[str] = field(default_factory=Counter)
     uncaptured: list[Record] = field(default_factory=list)
     loose: list[Loose] = field(default_factory=list)
+    lacking: list[Lacking] = field(default_factory=list)
     replies: int = 0
     first_reply: Record | None = None
     gaps: list[tuple[str, Gap]] = field(default_factory=list)
@@ -135,6 +149,7 @@ def worded(found: Gathered, sources: Iterable[CaseSource]) -> Gathered:
     found.first_reply = found.first_reply and said(found.first_reply)
     found.contradictions = [said(record) for record in found.contradictions]
     found.loose = [Loose(said(item.record), item.why) for item in found.loose]
+    found.lacking = [replace(item, record=said(item.record)) for item in found.lacking]
     found.competing = [
         Competing(said(item.one), said(item.other), item.tells_apart) for item in found.competing
     ]
@@ -155,47 +170,71 @@ def _keep(found: Gathered, record: Record) -> None:
     found.deciding.append(record)
 
 
+@dataclass(slots=True)
+class _Exchange:
+    """One that is under way: its request, whether that may have written, what has come of it."""
+
+    request: Record
+    writes: bool
+    headed: bool = False
+
+
 class _Traffic:
     """Requests and what answers them, as they go by; of those that are over only the number."""
 
     def __init__(self, found: Gathered) -> None:
         self._found = found
-        self._open: dict[tuple[str, int], Record | None] = {}
+        self._open: dict[tuple[str, int], _Exchange] = {}
         self._asked: defaultdict[str, set[int]] = defaultdict(set)
+        self._unasked: dict[tuple[str, int], Record] = {}
 
     def take(self, record: Record) -> None:
         number = int(record.fields["exchange"])
         exchange = (record.source, number)
         if record.kind == "http.request":
-            if number in self._asked[record.source]:
-                self._loose(record, "another request has that number")
-            self._asked[record.source].add(number)
-            self._open[exchange] = record if record.fields.get("writes") else None
+            self._request(record, exchange)
         elif number not in self._asked[record.source]:
-            self._loose(record, "no request of that number is on record before it")
+            self._unasked.setdefault(exchange, record)
         elif exchange in self._open:
             self._answer(exchange, record)
         elif record.kind in _ANSWERS:
             self._loose(record, "its exchange was over")
 
     def end(self) -> None:
-        for asked in self._open.values():
-            if asked is not None:
-                self._write(asked, "unknown")
+        for (_, number), record in self._unasked.items():
+            self._lacks(record, f"the request of r{number}", "what was asked", is_request=True)
+        for (_, number), one in self._open.items():
+            self._lacks(one.request, f"how r{number} ended", "what was answered")
+            if one.writes:
+                self._write(one.request, "unknown")
+
+    def _request(self, record: Record, exchange: tuple[str, int]) -> None:
+        source, number = exchange
+        if number in self._asked[source]:
+            self._loose(record, "another request has that number")
+        early = self._unasked.pop(exchange, None)
+        if early is not None:
+            self._loose(early, "its request is on record only after it")
+        self._asked[source].add(number)
+        self._open[exchange] = _Exchange(record, bool(record.fields.get("writes")))
 
     def _answer(self, exchange: tuple[str, int], record: Record) -> None:
         if record.kind in _ANSWERS:
             self._found.replies += 1
             self._found.first_reply = self._found.first_reply or record
-        asked = self._open[exchange]
-        if record.kind == "http.reply.head" and asked is not None:
+        one = self._open[exchange]
+        if record.kind == "http.reply.head":
+            one.headed = True
             status = str(record.fields.get("status", ""))
-            if not status.startswith("1"):
-                self._write(asked, "answered" if status.startswith(("2", "3")) else "refused")
-                self._open[exchange] = None
+            if one.writes and not status.startswith("1"):
+                self._write(one.request, "answered" if status.startswith(("2", "3")) else "refused")
+                one.writes = False
+        if record.kind == "http.reply.body" and not one.headed:
+            what = f"the head of the reply to r{exchange[1]}"
+            self._lacks(record, what, "whether it was well")
         if record.kind in _ENDING:
-            if asked is not None and record.kind == "http.failed":
-                self._write(asked, "unknown")
+            if one.writes and record.kind != "http.reply.body":
+                self._write(one.request, "unknown")
             del self._open[exchange]
 
     def _write(self, asked: Record, outcome: WriteOutcome) -> None:
@@ -206,3 +245,9 @@ class _Traffic:
     def _loose(self, record: Record, why: str) -> None:
         if len(self._found.loose) < _KEPT_OF_EACH:
             self._found.loose.append(Loose(record, why))
+
+    def _lacks(
+        self, record: Record, what: str, would_show: str, *, is_request: bool = False
+    ) -> None:
+        if len(self._found.lacking) < _KEPT_OF_EACH:
+            self._found.lacking.append(Lacking(record, what, would_show, is_request))

@@ -20,6 +20,9 @@ def reply_link(check: Check, found: Gathered, stories: Sequence[Story]) -> Link:
     broken += [finding for story in stories for finding in _foreign(check, story)]
     if broken:
         return check.broken(broken)
+    unasked = next((part for part in found.lacking if part.is_request), None)
+    if unasked is not None:
+        return check.unknown(f"{unasked.what} is not on record", unasked.record)
     told = sum(1 for story in stories for _ in _responses(story))
     if not found.replies and not told:
         return check.unknown("no tool reply is on record")

@@ -7,19 +7,21 @@ gap. A log is imported, not recorded: that a line is not there shows nothing.
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
 
-from rerail.errors import NotOnTape, UserError
+from rerail.errors import NotOnTape, UsageProblem, UserError
 from rerail.tape.event import Event
 from rerail.trace.record import FIELDS, IDENTIFIERS, Record
 from rerail.trace.story import Gap, Story
 
 _GAPS_NAMED: Final = 5
+_LINE_SIZE: Final = 16 << 20
+"""Bytes of one line at most."""
 _SECOND: Final = 1_000_000_000
 _UNITS: Final = {"s": _SECOND, "ms": 1_000_000, "us": 1000, "ns": 1}
 
@@ -72,16 +74,25 @@ class LogMapping(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     message: Conversation | None = None
 
 
+def mapping_in(path: Path) -> bytes:
+    """The bytes of a mapping's file, no more than one may have."""
+    from rerail.task.plain_yaml import DOCUMENT_SIZE
+
+    with path.open("rb") as file:
+        return file.read(DOCUMENT_SIZE + 1)
+
+
 def read_mapping(content: bytes, name: str) -> LogMapping:
     """A mapping from YAML or JSON. Raises BadMapping."""
-    import yaml
+    from rerail.task.plain_yaml import read_yaml
 
+    hint = "`docs/how-to/trace.md` has an example"
     try:
-        found = msgspec.convert(yaml.safe_load(content), LogMapping)
-    except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        why = str(error).partition("\n")[0]
-        hint = "`docs/how-to/trace.md` has an example"
-        raise BadMapping(f"cannot read the mapping {name}: {why}", hint=hint) from error
+        found = msgspec.convert(read_yaml(content, name, typed=True), LogMapping)
+    except UsageProblem as error:
+        raise BadMapping(f"cannot read the mapping: {error.what}", hint=hint) from error
+    except msgspec.ValidationError as error:
+        raise BadMapping(f"cannot read the mapping {name}: {error}", hint=hint) from error
     unknown = set(found.ids) - set(IDENTIFIERS)
     if unknown:
         hint = f"there are {', '.join(IDENTIFIERS)}"
@@ -140,8 +151,16 @@ class LogSource:
         raise NotOnTape(f"there is no {ref} in {self._path}", hint="write `line 7`")
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Each line with its number; of one that is too long nothing is kept."""
         with self._path.open("rb") as file:
-            yield from enumerate(file, 1)
+            for number in count(1):
+                line = file.readline(_LINE_SIZE)
+                if not line:
+                    return
+                whole = line
+                while len(line) == _LINE_SIZE and not line.endswith(b"\n"):
+                    line, whole = file.readline(_LINE_SIZE), b""
+                yield number, whole
 
     def _record(self, number: int, line: bytes) -> Record | None:
         try:

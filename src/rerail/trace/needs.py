@@ -4,7 +4,7 @@ Absent is not missing: after a STOP nobody asks for an approval. A kind is missi
 record on the case calls for it; a missing record is a finding, and blames nobody.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -17,13 +17,17 @@ Presence = Literal["present", "missing", "not called for"]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One kind of record: what it would show, and which record calls for it (None: none does)."""
+    """One kind of record: what it would show, and which record calls for it (None: none does).
+
+    `last`: it would stand behind all that came to pass.
+    """
 
     name: str
     kinds: tuple[str, ...]
     would_show: str
     called_for: Callable[[Gathered], Record | None]
     planes: bool = True
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,10 @@ class Found:
     count: int = 0
     by: Record | None = None
 
-    def finding(self) -> Finding:
-        """A missing record as a finding."""
+    def finding(self, end: int) -> Finding:
+        """A missing record as a finding; `end` is the order of the last one."""
         evidence = (at(self.by),) if self.by else ()
-        order = self.by.order if self.by else 0
+        order = end if self.need.last else self.by.order if self.by else 0
         what = f"no record of {self.need.name}: it would have shown {self.need.would_show}"
         return Finding("missing-record", "runtime", "structure", what, evidence, order, "", True)
 
@@ -81,12 +85,35 @@ def _always(found: Gathered) -> Record | None:
     return found.deciding[0] if found.deciding else None
 
 
+def _started(found: Gathered) -> Record | None:
+    """A process began, and the tape has its end: so the process's own must be there."""
+    if found.count("script.started") or not found.is_whole():
+        return None  # a durable script's process may die between two pauses
+    return found.first("run.started") if found.count("process.started") else None
+
+
+def _snapshotted(found: Gathered) -> Record | None:
+    """The recorder says of itself that it kept the folder, and something ran in it."""
+    run = found.first("run.started")
+    capture = run.fields.get("capture") if run is not None else None
+    how = str(capture.get("workspace", "no")) if isinstance(capture, Mapping) else "no"
+    return run if not how.startswith("no") and found.count("process.started") else None
+
+
 def _given_any(found: Gathered) -> Record | None:
     """The contract names inputs, or cannot be read."""
     contract = found.first("task.accepted")
     if contract is not None and contract.fields.get("inputs") == []:
         return None
     return _unless_not_started(found)
+
+
+def _budgeted(found: Gathered) -> Record | None:
+    """An agent worked under a contract that names a budget, or that cannot be read."""
+    contract = found.first("task.accepted")
+    if contract is not None and contract.fields.get("budgets") == []:
+        return None
+    return next(iter(found.of("scratch.made", "agent.contained", "proposal.made")), None)
 
 
 def _unless_not_started(found: Gathered) -> Record | None:
@@ -165,7 +192,13 @@ NEEDS: Final = (
     Need("the run's start", ("run.started",), "what was run, where, by which version", _always,
          planes=False),
     Need("the run's end", ("run.ended", "run.lost"), "that nothing came after the last record",
-         _always, planes=False),
+         _always, planes=False, last=True),
+    Need("the agent's process", ("process.started",), "which command ran, and where",
+         _any("process.ended"), planes=False),
+    Need("the end of the agent's process", ("process.ended",), "how the agent ended", _started,
+         planes=False),
+    Need("the agent's folder", ("workspace.snapshot",), "which files it found, and left",
+         _snapshotted, planes=False),
     Need("the task contract", ("task.accepted",), "what was asked, within what bounds", _always),
     Need("the observations", ("observation.read",), "what the agent was given to go by",
          _given_any),
@@ -175,7 +208,7 @@ NEEDS: Final = (
     Need("the agent's containment", ("agent.contained",), "what the agent could reach",
          _any("scratch.made", "proposal.made", "budget.changed")),
     Need("the budget", ("budget.changed",), "what the agent had used when it ended",
-         _any("scratch.made", "agent.contained", "proposal.made")),
+         _budgeted),
     Need("the proposal", ("proposal.made",), "what the agent left behind",
          _any("check.started", "check.ended", "check.result", "approval.requested",
               "action.attempted")),
@@ -198,18 +231,28 @@ NEEDS: Final = (
     Need("the action's result", ("action.result",), "what the target answered",
          _any("action.attempted")),
     Need("an independent read of the target", ("target.read",), "the target's own state", _read),
-    Need("the reconciliation", ("action.reconciled",), "what the uncertain action did", _uncertain),
-    Need("the cleanup", ("cleanup.done",), "what became of the workspace", _any("scratch.made")),
+    Need("the reconciliation", ("action.reconciled",), "what the uncertain action did", _uncertain,
+         last=True),
+    Need("the cleanup", ("cleanup.done",), "what became of the workspace", _any("scratch.made"),
+         last=True),
     Need("the decision on a retry", ("retry.decided",), "whether a run follows by itself",
          lambda found: None),
     Need("the runner's last word", ("task.ended",), "how the runner saw the end",
-         _any("task.accepted")),
+         _any("task.accepted"), last=True),
 )  # fmt: skip
 
 
 def missing(found: Gathered) -> list[Finding]:
     """The missing kinds as findings, and what each source itself could not capture."""
-    absent = [one.finding() for one in needs(found) if one.presence == "missing"]
+    end = found.deciding[-1].order if found.deciding else 0
+    absent = [one.finding(end) for one in needs(found) if one.presence == "missing"]
+    for part in found.lacking:
+        what = f"no record of {part.what}: it would have shown {part.would_show}"
+        where: tuple[Evidence, ...] = (at(part.record),)
+        order = part.record.order
+        absent.append(
+            Finding("missing-record", "runtime", "structure", what, where, order, "", True)
+        )
     for record in found.uncaptured:
         what = f"not captured: {record.says}"
         place: tuple[Evidence, ...] = (at(record),)

@@ -130,6 +130,9 @@ def _lacking(found: Gathered) -> str:
     for one in needs(found):
         if one.presence == "missing" and one.need.name in _MISSING_COUNTS:
             return f"no record of {one.need.name}, so that what is not on record is not known"
+    unasked = next((part for part in found.lacking if part.is_request), None)
+    if unasked is not None:
+        return f"{unasked.what} is not on record: whether it changed anything is not known"
     if found.uncaptured:
         return f"not everything could be captured: {found.uncaptured[0].says}"
     return ""

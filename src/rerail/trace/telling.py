@@ -134,6 +134,8 @@ def _events(exchange: Exchange, attempt: Attempt, step: int) -> tuple[int, int]:
 def _error(said: Completion, exchange: Exchange) -> str:
     if exchange.failed is not None:
         return f"no reply: {exchange.failed.reason or exchange.failed.ended}"
+    if exchange.reply is None and exchange.reply_body is not None:
+        return ""  # it was answered, and the record of the head is missing
     if exchange.reply is None:
         return "no reply" if not exchange.websocket else said.error
     status = status_line(parse_head(exchange.reply.head))

@@ -17,6 +17,7 @@ def terms(content: bytes) -> Mapping[str, Any]:
     return {
         "objective": contract.objective,
         "constraints": {one.id: one.text for one in contract.constraints},
+        "budgets": [name for name in ("turns", "tokens", "time") if getattr(contract.budget, name)],
         "inputs": [given.name for given in contract.inputs],
         "target": target.name if target else "",
         "owner": target.owner if target else "",

@@ -16,6 +16,9 @@ By = Literal["sequence", "cause", "clock", "unknown", "contradiction"]
 """What put a line behind the one before it. `contradiction`: a cause stands behind its effect."""
 
 _TOO_WIDE: Final = ("run", "task", "tape")
+_MANY: Final = ("request", "call")
+"""Identifiers of which a run may have a million: only the latest record of each is remembered."""
+_REMEMBERED: Final = 8
 _TELLS_APART: Final[dict[frozenset[str], str]] = {
     frozenset(("target.accepted", "action.result")): "the target's own log of when it answered "
     "this attempt, or a read of the target from before the runner gave up",
@@ -100,7 +103,7 @@ class _Merge:
             self._causes.setdefault(cause.after, []).append(cause.before)
         self._is_cause = {cause.before for cause in found}
         self._known_at: dict[Place, list[int]] = {}
-        self._latest: dict[tuple[tuple[str, str], int], tuple[Record, float]] = {}
+        self._latest: dict[tuple[tuple[str, str], int], list[tuple[Record, float]]] = {}
         self._lanes = [
             _Lane(index, source.records(worded=worded), known=[0] * len(sources))
             for index, source in enumerate(sources)
@@ -149,26 +152,29 @@ class _Merge:
         return "clock" if lane.time - before_time > error else "unknown"
 
     def _competing(self, lane: _Lane, record: Record) -> Iterator[Competing]:
-        """The latest record of each other source with the same identifier, if the order is open."""
+        """The latest records of each other source with the same identifier whose order is open."""
         told = set()
         for identifier in record.ids:
             if identifier[0] in _TOO_WIDE:
                 continue
             for other in self._lanes:
-                found = self._latest.get((identifier, other.index))
-                if other is lane or found is None or found[0].ref in told:
+                if other is lane:
                     continue
-                earlier, time = found
-                apart = lane.time - time
-                known = lane.known[other.index] >= earlier.order
-                if not known and apart <= self._clocks.error(lane.index, other.index):
-                    told.add(earlier.ref)
-                    yield Competing(earlier, record, _what_tells(earlier, record))
+                for earlier, time in self._latest.get((identifier, other.index), ()):
+                    apart = lane.time - time
+                    known = lane.known[other.index] >= earlier.order
+                    near = apart <= self._clocks.error(lane.index, other.index)
+                    if not known and near and (other.index, earlier.ref) not in told:
+                        told.add((other.index, earlier.ref))
+                        yield Competing(earlier, record, _what_tells(earlier, record))
 
     def _remember(self, lane: _Lane, record: Record) -> None:
         for identifier in record.ids:
-            if identifier[0] not in _TOO_WIDE:
-                self._latest[identifier, lane.index] = (record, lane.time)
+            if identifier[0] in _TOO_WIDE:
+                continue
+            kept = self._latest.setdefault((identifier, lane.index), [])
+            kept.append((record, lane.time))
+            del kept[: -1 if identifier[0] in _MANY else -_REMEMBERED]
 
 
 def _what_tells(one: Record, other: Record) -> str:

@@ -23,7 +23,7 @@ from rerail.trace.case import Case
 from rerail.trace.freeze import thawed_on_failure
 from rerail.trace.gathered import Gathered, gather, worded
 from rerail.trace.joining import identifiers, joined
-from rerail.trace.log_source import read_mapping
+from rerail.trace.log_source import mapping_in, read_mapping
 from rerail.trace.needs import Found, needs
 from rerail.trace.record import CaseSource
 from rerail.trace.sources_of_case import (
@@ -93,7 +93,7 @@ def _mapping(path: Path | None) -> str:
     """The text of a mapping that can be read; empty for none."""
     if path is None:
         return ""
-    content = path.read_bytes()
+    content = mapping_in(path)
     read_mapping(content, str(path))
     return content.decode()
 
