@@ -27,6 +27,8 @@ _EACH_TIME: Final = tuple(
         (r"sha256:[0-9a-f]+", "sha256:ID"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
         (r"\be\d+\b", "EVENT"),
+        (r"\b\d+ records\b", "N records"),
+        (r"\S*/bin/python3?\b", "python3"),
         (r"\s+", " "),
     )
 )

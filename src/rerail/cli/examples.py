@@ -9,6 +9,7 @@ Examples = tuple[tuple[str, str], ...]
 EXAMPLES: Final[Mapping[str, Examples]] = {
     "rerail": (
         ("keep a run while it happens", "rerail record -- python3 agent.py --task 1841"),
+        ("what broke first, on one screen", "rerail trace runs/task-1841.tape"),
         ("what it was told and what it said", "rerail steps runs/task-1841.tape"),
         ("play it again, offline, at no cost", "rerail replay runs/task-1841.tape"),
         (
