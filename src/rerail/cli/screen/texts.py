@@ -27,6 +27,9 @@ _UNSAFE_IN_BLOCK: Final = re.compile(f"[{_UNSAFE}]")
 _PAIR: Final = re.compile(r"\[\n +(-?\d+),\n +(-?\d+)\n +\]")
 """A row of a chunk table in indented JSON; no string holds a line end as it is."""
 
+_WIDE: Final = 100
+"""Columns."""
+
 _NS_IN_SECOND: Final = 1_000_000_000
 
 
@@ -57,6 +60,13 @@ def _escaped(match: re.Match[str]) -> str:
 def for_person(*, err: bool = False) -> bool:
     """Whether a person looks at standard output (or standard error) on a terminal."""
     return (sys.stderr if err else sys.stdout).isatty()
+
+
+def is_narrow() -> bool:
+    """Whether a person looks at a terminal on which a wide table would be crushed."""
+    from shutil import get_terminal_size
+
+    return for_person() and get_terminal_size().columns < _WIDE
 
 
 def styled(text: str, **style: str | bool) -> str:
@@ -169,12 +179,14 @@ def table(
     headers: Sequence[str],
     right: Sequence[int] = (),
     yielding: Sequence[int] = (),
+    spare: Sequence[int] = (),
     failed: Sequence[bool] = (),
 ) -> None:
     """Print rows: in columns under headers for a person, else with tabs and no headers.
 
     `right` names the columns (from 0) of numbers, `yielding` those that give way where the terminal
-    is narrow; rows that are `failed` are red. Cells are made safe here.
+    is narrow, `spare` those that are not shown there; rows that are `failed` are red. Cells are
+    made safe here.
     """
     cells = [[one_line(cell) for cell in row] for row in rows]
     if not for_person():
@@ -186,15 +198,16 @@ def table(
     from rich.text import Text
 
     drawn = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for index, header in enumerate(headers):
+    kept = [index for index in range(len(headers)) if not (is_narrow() and index in spare)]
+    for index in kept:
         drawn.add_column(
-            header,
+            headers[index],
             justify="right" if index in right else "left",
             no_wrap=index not in yielding,
             overflow="ellipsis",
         )
     for index, row in enumerate(cells):
         style = "red" if failed and failed[index] else None
-        drawn.add_row(*(Text(cell) for cell in row), style=style)
+        drawn.add_row(*(Text(row[column]) for column in kept), style=style)
     colours: Literal["auto"] | None = "auto" if _may_style() else None
     Console(color_system=colours, highlight=False, markup=False, emoji=False).print(drawn)
