@@ -195,7 +195,7 @@ def _hold(number: str) -> "Hold":
 
 def _tell(report: "Report", output: int | None, *, file: Path | None, quiet: bool) -> None:
     """The report: as JSON where it was asked for, else as text on standard error."""
-    from rerail.cli.screen.texts import block
+    from rerail.cli.screen.report import tell
     from rerail.playback.render import render
     from rerail.playback.report import to_json
 
@@ -205,4 +205,4 @@ def _tell(report: "Report", output: int | None, *, file: Path | None, quiet: boo
         with os.fdopen(os.dup(output), "wb") as stream:
             stream.write(to_json(report))
     elif not (quiet and report.verdict.green):
-        click.echo("rerail: " + block(render(report)), err=True, nl=False)
+        tell(render(report))

@@ -69,14 +69,18 @@ def is_narrow() -> bool:
     return for_person() and get_terminal_size().columns < _WIDE
 
 
-def styled(text: str, **style: str | bool) -> str:
-    """Text in colour or bold, where a person looks and `NO_COLOR` is not set (no-color.org)."""
-    return click.style(text, **style) if _may_style() else text  # type: ignore[arg-type]  # by click
+def styled(text: str, *, err: bool = False, **style: str | bool) -> str:
+    """Text in colour or bold, where a person looks and `NO_COLOR` is not set (no-color.org).
+
+    `err`: it goes to standard error.
+    """
+    return click.style(text, **style) if may_style(err=err) else text  # type: ignore[arg-type]  # by click
 
 
-def _may_style() -> bool:
+def may_style(*, err: bool = False) -> bool:
+    """Whether colour is wanted on standard output (or standard error)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return for_person() and not plain
+    return for_person(err=err) and not plain
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
@@ -209,5 +213,5 @@ def table(
     for index, row in enumerate(cells):
         style = "red" if failed and failed[index] else None
         drawn.add_row(*(Text(row[column]) for column in kept), style=style)
-    colours: Literal["auto"] | None = "auto" if _may_style() else None
+    colours: Literal["auto"] | None = "auto" if may_style() else None
     Console(color_system=colours, highlight=False, markup=False, emoji=False).print(drawn)
