@@ -86,15 +86,20 @@ def agree(shown: Sequence[str], printed: Sequence[str]) -> bool:
 
 
 class Shell(AbstractContextManager["Shell"]):
-    """A bash on a terminal of 100 columns: folder and variables stay from command to command."""
+    """A bash on a terminal: folder and variables stay from command to command.
 
-    def __init__(self, folder: Path, environment: Mapping[str, str], scratch: Path) -> None:
+    It is dumb, and 100 columns wide, unless `shown` sets `TERM` and `COLUMNS` otherwise.
+    """
+
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], scratch: Path, **shown: str
+    ) -> None:
         self._scratch = scratch
         self._left: list[subprocess.Popen[str]] = []
         self._state = scratch / "state"
         self._state.write_text(f"cd {folder}\n")
-        fixed = {"TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
-        self._environment = {**environment, **fixed}
+        fixed = {"TERM": "dumb", "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
+        self._environment = {**environment, **fixed, **shown}
 
     def __enter__(self) -> Self:
         return self
