@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from msgspec import Struct
 
+from rerail.cli.newest import newest_tape
 from rerail.cli.options import (
     COMMAND,
     TAPE,
@@ -123,7 +124,7 @@ def replay(context: click.Context, /, **words: Any) -> int:
     given = Given(**words, command=context.meta[COMMAND])
     environment = dict(os.environ)
     settings = _settings(given, environment)
-    with Tape.open(given.tape or _newest_tape()) as opened, output_kept(given.as_json) as ours:
+    with Tape.open(given.tape or newest_tape()) as opened, output_kept(given.as_json) as ours:
         record = None
         if given.output is not None:
             from rerail.capture.replayed import ReplayRecording
@@ -161,17 +162,6 @@ def _settings(given: Given, environment: "Mapping[str, str]") -> "ReplaySettings
         keep_files=_new_folder(given.keep_files) if given.keep_files else None,
         present=given.present,
     )
-
-
-def _newest_tape() -> Path:
-    """The tape that was written last in `runs/`."""
-    tapes = list(Path("runs").glob("*.tape"))
-    if not tapes:
-        raise UsageProblem(
-            "there is no tape in `runs/`",
-            hint="name one, or make one: `rerail record -- COMMAND`",
-        )
-    return max(tapes, key=lambda tape: tape.stat().st_mtime_ns)
 
 
 def _new_folder(folder: Path) -> Path:
