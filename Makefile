@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 MODEL  ?= simulated
 
-.PHONY: demo test test-agents lint bench bench-trace nodes typescript clean
+.PHONY: demo test test-agents lint picture bench bench-trace nodes typescript clean
 
 $(VENV)/ready: pyproject.toml tools/install-dev
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +36,9 @@ typescript: .typescript/ready ## the native TypeScript compiler for the tests, w
 
 nodes: $(VENV)/ready       ## Node 20, 22 and 24 for the tests, whatever is on the PATH
 	tools/install-nodes $(BIN)/python
+
+picture: $(VENV)/ready     ## docs/nine-in-the-morning.svg, from a session that is really typed
+	$(BIN)/python tools/picture
 
 bench: $(VENV)/ready .typescript/ready ## speed and size, side by side with a peer
 	$(BIN)/python -m bench

@@ -97,6 +97,18 @@ def test_the_folder_of_a_tape_is_made_and_none_above_it(
     assert rerail("record", "-q", "-o", "runs/a.tape", "--", "true").status == 0
     assert (tmp_path / "runs" / "a.tape").exists()
     assert (tmp_path / "runs").stat().st_mode & 0o777 == 0o700
+    # git, whose status an agent may put into a prompt, does not see it.
+    assert (tmp_path / "runs" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_folder_that_is_there_stays_as_it_is(
+    tmp_path: Path, rerail: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    for tape in ("runs/a.tape", "kept/a.tape"):
+        assert rerail("record", "-q", "-o", tape, "--", "true").status == 0
+        assert [path.name for path in (tmp_path / tape).parent.iterdir()] == ["a.tape"]
     told = rerail("record", "-o", "no/such/a.tape", "--", "true")
     told.assert_complaint(125, "cannot make the folder `no/such`", "-o TAPE")
     assert not (tmp_path / "no").exists()

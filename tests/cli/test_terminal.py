@@ -53,6 +53,14 @@ def test_a_person_sees_columns_under_headers(simple_tape: Path) -> None:
     assert "\t" not in shown
 
 
+def test_a_narrow_terminal_leaves_out_what_can_be_spared(simple_tape: Path) -> None:
+    shown = ESCAPE.sub("", on_terminal("show", simple_tape, COLUMNS="80"))
+    header = next(line for line in shown.splitlines() if "outcome" in line)
+    assert header.split() == ["step", "start", "method", "url", "outcome", "got", "took"]
+    assert re.search(r"\nr2  s1 +\+7 ms +POST +api.openai.com/v1", shown)
+    assert max(map(len, shown[shown.index(header) :].splitlines())) <= 80
+
+
 def test_there_is_colour_on_a_terminal_unless_it_is_not_wanted(simple_tape: Path) -> None:
     assert "\x1b[1m" in on_terminal("show", simple_tape)
     assert "\x1b" not in on_terminal("show", simple_tape, NO_COLOR="1")

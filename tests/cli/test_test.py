@@ -85,3 +85,19 @@ def test_what_cannot_be_made(failed: Path, tmp_path: Path, rerail: Callable[...,
     again = rerail("test", failed, "-o", tmp_path)
     again.assert_complaint(2, "is there already", "--force")
     assert rerail("test", failed, "-o", tmp_path, "--force").status == 0
+
+
+def test_a_case_without_a_place_is_no_good_run(
+    make_tape: Callable[..., Recording], tmp_path: Path, rerail: Callable[..., Any]
+) -> None:
+    made = make_tape()
+    made.chat(1)
+    made.reply(1, [b"{}"])
+    made.end()
+    case = tmp_path / "case"
+    opened = ("trace", "open", made.path, "--question", "Why?", "-o", case, "--no-hold")
+    assert rerail(*opened).status == 0
+    asked = ("test", made.path, "-o", tmp_path / "kept", "--case", case)
+    rerail(*asked).assert_complaint(2, "names no place", "--at end")
+    assert not (tmp_path / "kept").exists()
+    assert rerail(*asked, "--at", "s1").status == 0

@@ -197,8 +197,25 @@ def test_an_endpoint_that_is_not_in_the_recording_was_never_asked(make: SimpleNa
         "the recording has no request to GET https://api.openai.com/v1/files; its host was asked "
         "POST https://api.openai.com/v1/chat/completions"
     )
-    elsewhere = missed(matcher.match(make.request(host="elsewhere.example")))
-    assert "its host" not in explain(elsewhere)
+
+
+@pytest.mark.parametrize("target", ["/v1/chat/completions", "/openai/chat/completions?x=1"])
+def test_the_same_asked_of_another_host_is_said(make: SimpleNamespace, target: str) -> None:
+    """Nearly always a base URL that is not set as it was."""
+    matcher = make.matcher(make.request({"a": 1}))
+    miss = missed(matcher.match(make.request({"a": 1}, host="localhost", target=target)))
+    assert explain(miss) == (
+        f"the recording has no request to POST https://localhost{target.partition('?')[0]}, "
+        "but to https://api.openai.com/v1/chat/completions: "
+        "is the base URL set as it was then (`-e`)?"
+    )
+
+
+@pytest.mark.parametrize("target", ["/v1/completions", "/completions", "/v1/chat/"])
+def test_another_path_at_another_host_is_not(make: SimpleNamespace, target: str) -> None:
+    matcher = make.matcher(make.request({"a": 1}))
+    miss = missed(matcher.match(make.request({"a": 1}, host="localhost", target=target)))
+    assert explain(miss).endswith(f"POST https://localhost{target}")
 
 
 def test_another_identifier_in_a_path_is_a_difference_of_the_path(make: SimpleNamespace) -> None:

@@ -297,6 +297,24 @@ def test_what_programs_say_of_the_folder_is_the_same(
     assert replayed.green, replayed.said
 
 
+def test_an_agent_that_asks_git_is_not_told_of_its_own_tape(
+    rail: Rail, project: Path, need: Callable[[str], str]
+) -> None:
+    """As Claude Code does: git runs for real in the replay, where that tape is not."""
+    (project / "agent.py").write_text(LOOKS_AROUND)
+    assert rail.run(need("git"), "init", "-q").status == 0
+    assert not (project / "runs").exists()
+    recorded = rail.record(
+        sys.executable, "agent.py", tape="runs/run.tape", options=["--no-children"]
+    )
+    assert recorded.status == 0, recorded.said
+    rail.stop_origins()
+    replayed = rail.replay(recorded.tape)
+    if not replayed.report["workspace"]["at_recorded_path"]:
+        pytest.skip("this machine allows no mounts, so the copy is at another path")
+    assert replayed.green, replayed.said
+
+
 def test_a_rewound_run_that_comes_with_other_files_says_so(rail: Rail, project: Path) -> None:
     (project / "agent.py").write_text(WRITES_A_WORD)
     (project / "words.txt").write_text("begun\n")

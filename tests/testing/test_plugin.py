@@ -34,10 +34,12 @@ def test_each_judgement_is_noted_as_what_it_shows() -> None:
 
 
 def test_a_judgement_that_fails_says_what_the_replay_said() -> None:
-    told = repr(ReplayedRun(REPORT, "its words", "the command").avoids("s1"))
-    assert told.splitlines() == [
-        "s1 was asked again as recorded", "its words", "by: the command",
-    ]  # fmt: skip
+    told: list[str] = []
+    run = ReplayedRun(REPORT, "its words", "the command", tell=told.append)
+    assert run.reproduces("s1")
+    assert told == []
+    assert repr(run.avoids("s1")) == "s1 was asked again as recorded"
+    assert told == ["its words\nby: the command"]
 
 
 def test_a_tape_that_cannot_be_replayed_is_no_failure_of_the_code(tmp_path: Path) -> None:

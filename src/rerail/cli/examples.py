@@ -9,6 +9,7 @@ Examples = tuple[tuple[str, str], ...]
 EXAMPLES: Final[Mapping[str, Examples]] = {
     "rerail": (
         ("keep a run while it happens", "rerail record -- python3 agent.py --task 1841"),
+        ("what broke first, on one screen", "rerail trace runs/task-1841.tape"),
         ("what it was told and what it said", "rerail steps runs/task-1841.tape"),
         ("play it again, offline, at no cost", "rerail replay runs/task-1841.tape"),
         (
@@ -50,14 +51,14 @@ EXAMPLES: Final[Mapping[str, Examples]] = {
         ("what came of it", "rerail experiment report experiments/the-simulated-one"),
     ),
     "rerail show": (
-        ("the run on one page", "rerail show runs/1841.tape"),
+        ("the newest run in runs/ on one page", "rerail show"),
         ("one exchange whole: request and reply", "rerail show runs/1841.tape r5"),
         ("which files step 3 changed", "rerail show runs/1841.tape --files 3..4"),
         ("a run that is going on", "rerail show runs/1841.tape --follow"),
         ("which tape came from which", "rerail show runs"),
     ),
     "rerail steps": (
-        ("the whole conversation", "rerail steps runs/1841.tape"),
+        ("the whole conversation of the newest run", "rerail steps"),
         ("one step, every text whole", "rerail steps runs/1841.tape s3"),
         (
             "each step's score by a check of yours",

@@ -32,11 +32,19 @@ def unnamed_tape() -> Path:
 
 
 def make_folder_of(tape: Path) -> None:
-    """The folder that a tape goes to is made; one above it that is not there is a slip."""
+    """The folder that a tape goes to is made; one above it that is not there is a slip.
+
+    One called `runs` is rerail's own, and git is told so: an agent that asks for `git status` is
+    not told of its tape, which a replay does not have.
+    """
+    folder = tape.parent
     try:
-        tape.parent.mkdir(mode=0o700, exist_ok=True)
+        is_new = not folder.is_dir()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if is_new and folder.name == "runs":
+            (folder / ".gitignore").write_text("*\n")
     except OSError as error:
         raise UsageProblem(
-            f"cannot make the folder `{tape.parent}`: {error.strerror}",
+            f"cannot make the folder `{folder}`: {error.strerror}",
             hint="say with `-o TAPE` where else the tape goes",
         ) from error

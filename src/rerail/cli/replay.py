@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from msgspec import Struct
 
+from rerail.cli.newest import newest_tape
 from rerail.cli.options import (
     COMMAND,
     TAPE,
@@ -123,7 +124,7 @@ def replay(context: click.Context, /, **words: Any) -> int:
     given = Given(**words, command=context.meta[COMMAND])
     environment = dict(os.environ)
     settings = _settings(given, environment)
-    with Tape.open(given.tape or _newest_tape()) as opened, output_kept(given.as_json) as ours:
+    with Tape.open(given.tape or newest_tape()) as opened, output_kept(given.as_json) as ours:
         record = None
         if given.output is not None:
             from rerail.capture.replayed import ReplayRecording
@@ -163,17 +164,6 @@ def _settings(given: Given, environment: "Mapping[str, str]") -> "ReplaySettings
     )
 
 
-def _newest_tape() -> Path:
-    """The tape that was written last in `runs/`."""
-    tapes = list(Path("runs").glob("*.tape"))
-    if not tapes:
-        raise UsageProblem(
-            "there is no tape in `runs/`",
-            hint="name one, or make one: `rerail record -- COMMAND`",
-        )
-    return max(tapes, key=lambda tape: tape.stat().st_mtime_ns)
-
-
 def _new_folder(folder: Path) -> Path:
     """It is made at the end; what would keep it from being made is said now."""
     if os.path.lexists(folder) or not folder.parent.is_dir():
@@ -195,7 +185,7 @@ def _hold(number: str) -> "Hold":
 
 def _tell(report: "Report", output: int | None, *, file: Path | None, quiet: bool) -> None:
     """The report: as JSON where it was asked for, else as text on standard error."""
-    from rerail.cli.screen.texts import block
+    from rerail.cli.screen.report import tell
     from rerail.playback.render import render
     from rerail.playback.report import to_json
 
@@ -205,4 +195,4 @@ def _tell(report: "Report", output: int | None, *, file: Path | None, quiet: boo
         with os.fdopen(os.dup(output), "wb") as stream:
             stream.write(to_json(report))
     elif not (quiet and report.verdict.green):
-        click.echo("rerail: " + block(render(report)), err=True, nl=False)
+        tell(render(report))

@@ -277,11 +277,11 @@ def _named(tape: Path, step: int) -> Path:
 
 
 def _tell(report: "RewindReport", output: int | None) -> None:
-    from rerail.cli.screen.texts import block
+    from rerail.cli.screen.report import tell
     from rerail.rewind.report import lines, to_json
 
     if output is not None:
         with os.fdopen(os.dup(output), "wb") as stream:
             stream.write(to_json(report))
     else:
-        click.echo("rerail: " + block("\n".join(lines(report))), err=True)
+        tell("\n".join(lines(report)))

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from rerail.cli.facts.events import event_values
+from rerail.cli.newest import tape_and_number
 from rerail.cli.options import TAPE
 from rerail.cli.screen.complaint import complain
 from rerail.cli.screen.texts import json_array, json_line, json_text, say
@@ -25,7 +26,7 @@ from rerail.tape.records import Event
 
 
 @click.command()
-@click.argument("tape", type=TAPE)
+@click.argument("tape", required=False, type=TAPE)
 @click.argument("number", required=False)
 @click.option("--steps", is_flag=True, help="Only model calls, by their step (s1, s2 …).")
 @click.option("--events", is_flag=True, help="Every event, one line each.")
@@ -52,7 +53,7 @@ from rerail.tape.records import Event
 @click.option("--json", "as_json", is_flag=True,
               help="One JSON document; with --follow one a line.")  # fmt: skip
 def show(
-    tape: Path,
+    tape: Path | None,
     number: str | None,
     steps: bool,
     events: bool,
@@ -65,8 +66,10 @@ def show(
 ) -> int:
     """Show what is on TAPE, all in all or one thing whole; of a folder, which tape came from which.
 
-    NUMBER is an event (12 or e12), an exchange (r3), a step (s4) or a child process (p5).
+    NUMBER is an event (12 or e12), an exchange (r3), a step (s4) or a child process (p5). Without
+    TAPE, of the newest in runs/.
     """
+    tape, number = tape_and_number(tape, number)
     views = {"--steps": steps, "--events": events, "--follow": follow}
     one_thing = (number, files, extract, raw, *views.values())
     if not any(one_thing) and (tapes := tapes_in(tape)):

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from rerail.cli.newest import tape_and_number
 from rerail.cli.options import TAPE, check_options, trust_option
 from rerail.cli.screen.texts import json_text, say
 from rerail.cli.shown.conversation import print_part, print_turn, read_turns, turn_values
@@ -30,13 +31,13 @@ from rerail.workspace.kept import Kept
 
 
 @click.command()
-@click.argument("tape", type=TAPE)
+@click.argument("tape", required=False, type=TAPE)
 @click.argument("step", required=False)
 @check_options
 @trust_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, every text whole.")
 def steps(
-    tape: Path,
+    tape: Path | None,
     step: str | None,
     check: str | None,
     count: str | None,
@@ -46,11 +47,12 @@ def steps(
 ) -> int:
     """Show the conversation of TAPE: what each model call was newly told, and what it answered.
 
-    One line a message; with STEP (4 or s4) that one alone, every text whole. This is a reading of
-    the recorded bodies; `rerail show TAPE s4` shows them as they are. The steps of a durable script
-    are its pauses. With --check, one line a
-    step: time, tokens, tools called, files changed, and the score that COMMAND gives its files.
+    One line a message; with STEP (4 or s4) that one alone, every text whole. Without TAPE, of the
+    newest in runs/. This is a reading of the recorded bodies; `rerail show TAPE s4` shows them as
+    they are. The steps of a durable script are its pauses. With --check, one line a step: time,
+    tokens, tools called, files changed, and the score that COMMAND gives its files.
     """
+    tape, step = tape_and_number(tape, step)
     wanted = _step(step) if step is not None else None
     asked = Asked(check, count, jobs, trusted)
     asked.parsed()

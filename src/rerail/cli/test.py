@@ -80,6 +80,11 @@ def test(
     with Tape.open(tape) as opened:
         if case is not None:
             at = at or diagnosed_at(case)
+            if at is None and expect is None and _ended_well(opened):
+                raise UsageProblem(
+                    "the case names no place where it went wrong, and the command ended with 0",
+                    hint="say it with --at s5 or --at end; a good run is kept without --case",
+                )
         where, wanted = _what(opened, at, expect)
         command = context.meta[COMMAND] or opened.run.argv
         if not command:
@@ -107,10 +112,13 @@ def diagnosed_at(case: Case) -> str | None:
     return next((ref for ref in reversed(refs) if re.fullmatch(r"[rs]\d+", ref)), None)
 
 
+def _ended_well(tape: Tape) -> bool:
+    return tape.ended is not None and tape.ended.status == 0
+
+
 def _what(tape: Tape, at: str | None, expect: "Expect | None") -> "tuple[str, Expect]":
     """Where it went wrong, and what is expected of today's code."""
-    ended = tape.ended
-    failed = ended is None or ended.status != 0
+    failed = not _ended_well(tape)
     wanted: Expect = expect or ("avoid" if failed or at else "follow")
     if at is None and wanted != "follow" and not failed:
         raise UsageProblem(

@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from rerail.cli.newest import tape_and_value
 from rerail.cli.screen.texts import duration, json_text, one_line, quantity, say, styled
 from rerail.cli.shown.damage import tell_damage
 from rerail.errors import RerailError, UsageProblem
@@ -33,19 +34,20 @@ _MEANS: Final = {
 
 
 @click.command()
-@click.argument("tape", type=click.Path(path_type=Path))
-@click.argument("value")
+@click.argument("tape", metavar="[TAPE]", type=click.Path(path_type=Path))
+@click.argument("value", metavar="VALUE", required=False)
 @click.option(
     "--run", type=click.IntRange(min=1), metavar="N", help="The N-th run in an imported file."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, every place.")
-def why(tape: Path, value: str, run: int | None, as_json: bool) -> int:
+def why(tape: Path, value: str | None, run: int | None, as_json: bool) -> int:
     """Say where VALUE in the run on TAPE came from: the first record that holds it, and the later.
 
     It is looked for as a word in commands, named variables, requests, replies and messages, with
-    what a model streamed put together. TAPE may be a file that `rerail import` reads, too. The exit
-    status is 1 where it is nowhere.
+    what a model streamed put together. TAPE may be a file that `rerail import` reads, too; without
+    TAPE it is the newest in runs/. The exit status is 1 where VALUE is nowhere.
     """
+    tape, value = tape_and_value(tape, value)
     if not value.strip():
         raise UsageProblem("there is no value to look for", hint="`rerail why TAPE CUST-4471`")
     if _is_foreign(tape):

@@ -13,6 +13,8 @@ from rerail.compare.volatile import Rules
 MissKind = Literal["different", "used_up", "extra", "never_asked"]
 
 _NAMED: Final = 5
+_TELLING: Final = 2
+"""So many last parts of a path tell an endpoint: `chat/completions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class Miss:
     used, and it is none of them. `never_asked`: the recording has no request to its endpoint.
 
     `nearest` is the recorded request that is most like it, `differences` what is not as there,
-    `recorded` the exchanges that the text counts, `endpoints` what else the host was asked.
+    `recorded` the exchanges that the text counts, `endpoints` what else the host was asked,
+    `elsewhere` where the same was asked of another host: a base URL is set otherwise.
     """
 
     kind: MissKind
@@ -33,6 +36,7 @@ class Miss:
     differences: tuple[Difference, ...] = ()
     recorded: tuple[int, ...] = ()
     endpoints: tuple[str, ...] = ()
+    elsewhere: str = ""
 
     @property
     def field(self) -> str:
@@ -60,7 +64,20 @@ def never_asked(request: Request, recorded: Sequence[Recorded]) -> Miss:
     """A request to an endpoint that the recording does not have."""
     at_host = [item.request for item in recorded if item.request.host == request.host]
     asked = dict.fromkeys(f"{item.method} {item.url.partition('?')[0]}" for item in at_host)
-    return Miss("never_asked", request, endpoints=tuple(asked)[:_NAMED])
+    elsewhere = "" if asked else _elsewhere(request, recorded)
+    return Miss("never_asked", request, endpoints=tuple(asked)[:_NAMED], elsewhere=elsewhere)
+
+
+def _elsewhere(request: Request, recorded: Sequence[Recorded]) -> str:
+    """The first recorded URL whose path ends as this one's does, in two parts or more."""
+    end = request.path.rsplit("/", _TELLING)[-_TELLING:]
+    if len(end) < _TELLING or not all(end):
+        return ""
+    for item in recorded:
+        there = item.request
+        if there.method == request.method and there.path.rsplit("/", _TELLING)[-_TELLING:] == end:
+            return there.url.partition("?")[0]
+    return ""
 
 
 def explain(miss: Miss) -> str:
@@ -93,6 +110,8 @@ def _extra(miss: Miss) -> str:
 
 def _never_asked(miss: Miss) -> str:
     text = f"the recording has no request to {_endpoint(miss.request)}"
+    if miss.elsewhere:
+        return f"{text}, but to {miss.elsewhere}: is the base URL set as it was then (`-e`)?"
     return f"{text}; its host was asked {', '.join(miss.endpoints)}" if miss.endpoints else text
 
 

@@ -129,7 +129,7 @@ def _summary(report: Report) -> Iterator[str]:
     parts = [
         (counts.exact, "exact"),
         (counts.equivalent, "equivalent"),
-        (counts.side_calls, "side calls"),
+        (counts.side_calls, "side call" if counts.side_calls == 1 else "side calls"),
         (counts.refused, "refused"),
         (counts.followed, "followed"),
         (counts.live, "live"),

@@ -32,17 +32,22 @@ SHOWN: Final = "rerail"
 """The property of a test that says what its replay showed: `avoided`, `again` or `nothing`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ReplayedRun:
     """A replay that is over. `report` is that of `rerail replay --json`, `said` its own words.
 
-    `note` is told what each judgement shows, as a name and a value.
+    `note` is told what each judgement shows, as a name and a value; `tell` what a person may need
+    of one that does not hold.
     """
 
     report: Mapping[str, Any]
     said: str
     command: str
     note: Callable[[str, str], None] = lambda name, value: None
+    tell: Callable[[str], None] = lambda text: None
+
+    def __repr__(self) -> str:
+        return "the replayed run"  # pytest shows it beside each judgement of it
 
     def avoids(self, at: str) -> "Judgement":
         """Whether all before `at` (`r6`, `s3`, `end`) was followed, and that not done again."""
@@ -63,7 +68,10 @@ class ReplayedRun:
         self.note(
             SHOWN, "nothing" if found.again is None else "again" if found.again else "avoided"
         )
-        return replace(found, more=f"{self.said}\nby: {self.command}")
+        found = replace(found, more=f"{self.said}\nby: {self.command}")
+        if not found:
+            self.tell(found.more)
+        return found
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -84,7 +92,11 @@ def replayed_run(request: pytest.FixtureRequest) -> ReplayedRun:
     # What is in a repository is trusted as its code is.
     options = ["--trust", "--present", str(folder), *mark.kwargs.get("options", ())]
     run = replay(tape, command, folder=folder, options=options)
-    return replace(run, note=lambda *noted: request.node.user_properties.append(noted))
+    return replace(
+        run,
+        note=lambda *noted: request.node.user_properties.append(noted),
+        tell=lambda text: request.node.add_report_section("call", "rerail", text),
+    )
 
 
 def replay(tape: Path, command: list[str], *, folder: Path, options: list[str]) -> ReplayedRun:

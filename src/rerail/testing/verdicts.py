@@ -21,7 +21,7 @@ class Judgement:
     """Whether what was expected holds, and why in one sentence. True in a condition where it does.
 
     `again` says whether the run went wrong again, None where the replay shows nothing about it.
-    `more` is what else a person may need: pytest shows it all where an assertion fails.
+    `more` is what else a person may need: the plug-in shows it where an assertion fails.
     """
 
     holds: bool
@@ -33,7 +33,7 @@ class Judgement:
         return self.holds
 
     def __repr__(self) -> str:
-        return f"{self.text}\n{self.more}".rstrip()
+        return self.text  # pytest makes one line of it
 
 
 _Found = tuple[bool | None, str]

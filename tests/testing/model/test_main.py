@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -38,3 +39,16 @@ def test_it_serves_until_a_signal_and_ends_well(tmp_path: Path, end: signal.Sign
             assert json.loads(reply.read())["model"] == "simulated-1"
         process.send_signal(end)
         assert process.wait(20) == 0
+
+
+def test_a_port_that_is_taken_is_said_in_a_line(free_port: int) -> None:
+    with socket.create_server(("127.0.0.1", free_port)):
+        done = subprocess.run(
+            [sys.executable, "-m", "rerail.testing.model", "--port", str(free_port)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"cannot listen on port {free_port}" in done.stderr

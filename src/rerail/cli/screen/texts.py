@@ -27,6 +27,9 @@ _UNSAFE_IN_BLOCK: Final = re.compile(f"[{_UNSAFE}]")
 _PAIR: Final = re.compile(r"\[\n +(-?\d+),\n +(-?\d+)\n +\]")
 """A row of a chunk table in indented JSON; no string holds a line end as it is."""
 
+_WIDE: Final = 100
+"""Columns."""
+
 _NS_IN_SECOND: Final = 1_000_000_000
 
 
@@ -59,14 +62,25 @@ def for_person(*, err: bool = False) -> bool:
     return (sys.stderr if err else sys.stdout).isatty()
 
 
-def styled(text: str, **style: str | bool) -> str:
-    """Text in colour or bold, where a person looks and `NO_COLOR` is not set (no-color.org)."""
-    return click.style(text, **style) if _may_style() else text  # type: ignore[arg-type]  # by click
+def is_narrow() -> bool:
+    """Whether a person looks at a terminal on which a wide table would be crushed."""
+    from shutil import get_terminal_size
+
+    return for_person() and get_terminal_size().columns < _WIDE
 
 
-def _may_style() -> bool:
+def styled(text: str, *, err: bool = False, **style: str | bool) -> str:
+    """Text in colour or bold, where a person looks and `NO_COLOR` is not set (no-color.org).
+
+    `err`: it goes to standard error.
+    """
+    return click.style(text, **style) if may_style(err=err) else text  # type: ignore[arg-type]  # by click
+
+
+def may_style(*, err: bool = False) -> bool:
+    """Whether colour is wanted on standard output (or standard error)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return for_person() and not plain
+    return for_person(err=err) and not plain
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
@@ -177,12 +191,14 @@ def table(
     headers: Sequence[str],
     right: Sequence[int] = (),
     yielding: Sequence[int] = (),
+    spare: Sequence[int] = (),
     failed: Sequence[bool] = (),
 ) -> None:
     """Print rows: in columns under headers for a person, else with tabs and no headers.
 
     `right` names the columns (from 0) of numbers, `yielding` those that give way where the terminal
-    is narrow; rows that are `failed` are red. Cells are made safe here.
+    is narrow, `spare` those that are not shown there; rows that are `failed` are red. Cells are
+    made safe here.
     """
     cells = [[one_line(cell) for cell in row] for row in rows]
     if not for_person():
@@ -194,15 +210,16 @@ def table(
     from rich.text import Text
 
     drawn = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for index, header in enumerate(headers):
+    kept = [index for index in range(len(headers)) if not (is_narrow() and index in spare)]
+    for index in kept:
         drawn.add_column(
-            header,
+            headers[index],
             justify="right" if index in right else "left",
             no_wrap=index not in yielding,
             overflow="ellipsis",
         )
     for index, row in enumerate(cells):
         style = "red" if failed and failed[index] else None
-        drawn.add_row(*(Text(cell) for cell in row), style=style)
-    colours: Literal["auto"] | None = "auto" if _may_style() else None
+        drawn.add_row(*(Text(row[column]) for column in kept), style=style)
+    colours: Literal["auto"] | None = "auto" if may_style() else None
     Console(color_system=colours, highlight=False, markup=False, emoji=False).print(drawn)

@@ -100,11 +100,20 @@ def _cells(child: Child, start: int) -> tuple[str, ...]:
     return (
         f"p{child.number}",
         f"+{span(child.started.at - start)}",
-        one_line(words_of(child.started)),
+        one_line(_shown(child.started)),
         child.outcome,
         *(size_text(size) if for_person() else str(size) for size in sizes),
         "" if took is None else span(took),
     )
+
+
+def _shown(started: ProcessStarted) -> str:
+    """The words; for a person a program by its name, wherever it lies."""
+    words = words_of(started)
+    program, _, rest = words.partition(" ")
+    if not for_person() or started.shell or not program.startswith("/"):
+        return words
+    return f"{program.rpartition('/')[2]} {rest}".rstrip()
 
 
 def child_values(child: Child) -> dict[str, Any]:

@@ -17,6 +17,16 @@ from rerail.tape.reader import Tape
 _COLUMNS: Final = 100
 """How wide a line is where no terminal says it."""
 
+_LABELS: Final = {
+    "→": "cyan",
+    "←": "cyan",
+    "✗": "red",
+    "error": "red",
+    "files": "yellow",
+    "put in": "magenta",
+}
+"""In which colour a label is drawn: calls and answers, trouble, what the run changed, a hint."""
+
 
 def read_turns(tape: Tape, outline: Outline) -> list[Turn]:
     """The turns of a run; a body that cannot be read is noted as the outline's damage."""
@@ -111,12 +121,13 @@ def _argument_text(arguments: Any) -> str:
 def print_part(label: str, words: str, *, whole: bool) -> None:
     """One part of a turn under its label, in a line or with every line of it."""
     lead = f"  {label:<9} "
+    drawn, width = styled(lead, fg=_LABELS[label]) if label in _LABELS else lead, len(lead)
     if not whole:
-        say(lead + _shortened(words, len(lead)))
+        say(drawn + _shortened(words, width))
         return
     for line in block(words).rstrip("\n").split("\n"):
-        say(lead + line)
-        lead = " " * len(lead)
+        say(drawn + line)
+        drawn = " " * width
 
 
 def _shortened(words: str, used: int) -> str:

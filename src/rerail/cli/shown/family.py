@@ -1,6 +1,7 @@
 """`rerail show FOLDER`: the tapes of a folder as a tree, each fork under the tape it came from."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -44,12 +45,17 @@ def _rows(member: Member, lead: str = "", branch: str = "") -> Iterator[tuple[st
         _origin(member),
         ending(member),
         member.run.task_id,
-        utc(member.run.wall),
+        _moment(member.run.wall),
     )
     below = lead + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
     for child in member.children:
         last = child is member.children[-1]
         yield from _rows(child, below, "└─ " if last else "├─ ")
+
+
+def _moment(wall: int) -> str:
+    """To the second for a person: the table is wide as it is."""
+    return re.sub(r"\.\d+Z$", "Z", utc(wall)) if for_person() else utc(wall)
 
 
 def _origin(member: Member) -> str:

@@ -135,7 +135,7 @@ class _Page:
         restore(tree, folder, self._kept.by_digest)
         files = quantity(sum(entry.kind == "file" for entry in tree), "file")
         left = sum(entry.kind == "left out" for entry in tree)
-        without = f", without {left} that were left out" if left else ""
+        without = f" ({left} left out)" if left else ""
         say_aside(f"rerail: {folder} is {self._folder} as it was, {files}{without}")
 
     def change(self, first: str, last: str, asked: Asked) -> None:

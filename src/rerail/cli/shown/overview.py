@@ -19,6 +19,7 @@ from rerail.cli.screen.texts import (
     duration,
     for_person,
     grouped,
+    is_narrow,
     one_line,
     quantity,
     say,
@@ -41,6 +42,7 @@ _NO_ID = {True: "(not yet)", False: "(cannot be known: some events cannot be rea
 _EDITS = {"hint": "a hint", "answer": "a tool's other answer", "patch": "a patch of the request"}
 _NUMBERS = (2, 6, 7, 8, 9)
 _YIELDING = (4, 5)
+_SPARE = (6, 8)
 
 
 def state_text(outline: Outline) -> str:
@@ -82,6 +84,7 @@ def print_overview(
             headers=_HEADERS,
             right=_NUMBERS,
             yielding=_YIELDING,
+            spare=_SPARE,
             failed=[row.failed for row in found],
         )
     script = script_of(outline)
@@ -186,7 +189,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         step,
         f"+{_span(row.start_ns)}",
         row.method,
-        row.url,
+        row.url.removeprefix("https://") if is_narrow() else row.url,
         row.outcome,
         _size(row.request_size),
         _size(row.reply_size),

@@ -2,6 +2,7 @@
 
 import argparse
 import signal
+import sys
 from pathlib import Path
 
 from rerail.testing.ca import CertificateAuthority
@@ -16,14 +17,17 @@ def main(arguments: list[str] | None = None) -> None:
         authority = CertificateAuthority("rerail simulated model")
         authority.write(options.authority)
         leaf = authority.leaf(*options.tls)
-    model = SimulatedModel(
-        seed=options.seed,
-        chunk_pause=options.chunk_pause,
-        troubles=[Trouble(status=status) for status in options.fail],
-        tls=leaf,
-        port=options.port,
-        keep=0,
-    )
+    try:
+        model = SimulatedModel(
+            seed=options.seed,
+            chunk_pause=options.chunk_pause,
+            troubles=[Trouble(status=status) for status in options.fail],
+            tls=leaf,
+            port=options.port,
+            keep=0,
+        )
+    except OSError as error:
+        sys.exit(f"cannot listen on port {options.port}: {error.strerror}; name another: --port N")
     # Blocked before the server's threads start, so that the signals wait for this one.
     signals = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)

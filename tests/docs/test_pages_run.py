@@ -1,0 +1,48 @@
+"""Pages that are typed from top to bottom: each command prints what the page says."""
+
+import html
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.terminal_page import Shell, agree, plain, typed
+
+ROOT = Path(__file__).parents[2]
+PORT = "8141"
+"""The one that pages name; here it is one that is free."""
+
+
+@pytest.mark.journey
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("page", ["docs/nine-in-the-morning.md"])
+def test_a_page_says_what_is_printed(page: str, tmp_path: Path, free_port: int) -> None:
+    home = tmp_path / "ada"
+    for folder in (home, tmp_path / "scratch", tmp_path / "tmp"):
+        folder.mkdir()
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "USER": "ada",
+        "LOGNAME": "ada",
+        "TMPDIR": str(tmp_path / "tmp"),
+    }
+    with Shell(ROOT, environment, tmp_path / "scratch") as shell:
+        for one in typed((ROOT / page).read_text("utf-8")):
+            said = "\n".join(shell.type(one.command.replace(PORT, str(free_port))))
+            printed = said.replace(str(home), "/home/ada").splitlines()
+            assert agree(one.printed, printed), "\n".join([f"$ {one.command}", *printed])
+
+
+def test_the_picture_shows_what_the_page_says() -> None:
+    """It is drawn by `make picture`; a page that says something else wants another picture."""
+    page = (ROOT / "docs" / "nine-in-the-morning.md").read_text("utf-8")
+    said = {plain(line) for one in typed(page) for line in (f"$ {one.command}", *one.printed)}
+    drawn = (ROOT / "docs" / "nine-in-the-morning.svg").read_text("utf-8")
+    texts = re.findall(r"<text .*?>(.*?)</text>", drawn)
+    lines = [html.unescape(re.sub(r"<[^>]*>", "", text)) for text in texts]
+    whole = re.sub(r" \\\n\s*", " ", "\n".join(lines)).splitlines()
+    assert {plain(line) for line in whole} - {"", "…"} <= said
+    assert len(whole) > 20
