@@ -2,8 +2,11 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,9 @@ from rerail.capture.watched import SCANS
 from rerail.capture.watched import Watched as Folder
 from rerail.clock import file_time_ns
 from rerail.errors import TapeWriteFailed
+from rerail.tape.reader import Tape
 from rerail.tape.records import SnapshotReason
+from rerail.workspace.kept import Kept
 from rerail.workspace.pack import Packer
 from tests.capture.conftest import SECRET, Watched, settle
 
@@ -94,6 +99,45 @@ def _taken(run: Watched, number: int) -> bool:
     while not run.workspace._idle:
         pass
     return run.workspace.snapshot("step", exchange_id=number).wait(10)
+
+
+MAPPED = """
+import mmap, sys
+with open("data", "w+b") as file:
+    file.truncate(4096)
+    memory = mmap.mmap(file.fileno(), 4096)
+for line in sys.stdin:
+    memory[0:5] = line[:5].encode()
+    print(flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_is_written_through_memory_is_in_the_next_snapshot(watch: Watch) -> None:
+    run = watch()
+    run.start()
+    words = ("one  ", "two  ", "three", "four ")
+    with subprocess.Popen(
+        [sys.executable, "-c", MAPPED],
+        cwd=run.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    ) as process:
+        assert process.stdin and process.stdout
+        for number, word in enumerate(words, 1):
+            process.stdin.write(word + "\n")
+            process.stdout.readline()
+            settle(run.folder / "data")
+            assert _taken(run, number)
+        process.stdin.close()
+    run.finish()
+    with closing(Tape.open(run.recorder.writer.path)) as tape:
+        kept = Kept(tape)
+        trees = [kept.tree(event) for event in run.snapshots]
+        files = [e.content for tree in trees for e in tree if e.name == "data"]
+        assert [tape.blob(digest)[:5].decode() for digest in files] == [*words, words[-1]]
 
 
 def test_an_unchanged_folder_has_the_same_tree(watch: Watch) -> None:

@@ -89,6 +89,15 @@ def test_a_process_that_is_left_behind_is_noted(rail: Rail) -> None:
     assert "outlived" in gap.what and "sleep 3" in gap.detail
 
 
+def test_words_and_variables_that_are_no_text_come_again(rail: Rail) -> None:
+    program = "import os, sys; print(os.fsencode(sys.argv[1]), os.environb[b'ODD'])"
+    words = [sys.executable, "-c", program, os.fsdecode(b"caf\xe9 \xff")]
+    odd = {"ODD": os.fsdecode(b"\x80 odd")}
+    recorded = rail.record(*words, options=["-e", "ODD"], environment=odd)
+    assert recorded.text == "b'caf\\xe9 \\xff' b'\\x80 odd'\n"
+    assert rail.replay(recorded.tape).text == recorded.text
+
+
 def test_the_tape_is_its_owners_alone(rail: Rail) -> None:
     recorded = rail.record("true")
     assert stat.S_IMODE(recorded.tape.stat().st_mode) == 0o600

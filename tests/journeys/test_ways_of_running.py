@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rerail.tape.records import HttpReplyBody
+from rerail.capture.probes import FOLDER_GONE
+from rerail.tape.records import CaptureMissing, HttpReplyBody
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.connection import Connection, Request
 from rerail.testing.model import SimulatedModel
@@ -46,6 +47,21 @@ def test_an_impatient_agent_leaves_and_gives_up_at_the_same_places(
     assert [exchange.failed.ended for exchange in exchanges if exchange.failed] == ["agent_closed"]
     ends = [event.ended for event in recorded.events() if isinstance(event, HttpReplyBody)]
     assert ends == ["agent_closed", "agent_closed", "complete"]
+
+
+@pytest.mark.usefixtures("openai_model")
+def test_an_agent_that_clears_the_temporary_folder_is_recorded_all_the_same(rail: Rail) -> None:
+    (rail.folder / "prompt.txt").write_text("a prompt")
+    interpreter, script, *words = rail.python("five_turns.py", "prompt.txt")
+    clear = (
+        "import os, runpy, shutil, sys; shutil.rmtree(os.environ['RERAIL_RUN']); "
+        "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    recorded = rail.record(interpreter, "-c", clear, script, *words)
+    assert recorded.status == 0, recorded.said
+    assert len(recorded.exchanges()) == 5
+    told = [event for event in recorded.events() if isinstance(event, CaptureMissing)]
+    assert FOLDER_GONE in [event.what for event in told]
 
 
 def test_the_retries_of_an_sdk_are_one_model_call(rail: Rail, openai_model: SimulatedModel) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Callable
+from mmap import ACCESS_COPY, ACCESS_READ, mmap
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from rerail.launch.family import (
     descendants_of,
     family_of,
     is_childless,
+    mapped_by,
     own_children,
 )
 
@@ -40,6 +42,18 @@ def test_a_process_that_has_ended_does_not_run(eventually: Callable[..., None]) 
     eventually(lambda: child.pid not in descendants_of(os.getpid()))
     assert child.pid in own_children()  # until it is waited for
     child.wait(10)
+
+
+def test_what_a_process_may_write_as_memory(tmp_path: Path) -> None:
+    file = tmp_path / "a name with spaces"
+    file.write_bytes(bytes(4096))
+    with file.open("r+b") as opened:
+        named = os.fsencode(file.resolve())
+        with mmap(opened.fileno(), 4096):
+            assert named in mapped_by([os.getpid(), 2**22 + 1])
+        for access in (ACCESS_READ, ACCESS_COPY):
+            with mmap(opened.fileno(), 4096, access=access):
+                assert named not in mapped_by([os.getpid()])
 
 
 def test_a_process_that_is_gone_has_no_arguments() -> None:

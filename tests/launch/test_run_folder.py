@@ -1,6 +1,7 @@
 """The folder between the recorder and the probes: its page, its logs, and that it goes away."""
 
 import os
+import shutil
 import stat
 import struct
 from pathlib import Path
@@ -63,6 +64,20 @@ def test_news_are_whole_lines_once(folder: RunFolder) -> None:
         more.write(b"\t1\t5\nt\t1\t1\t6\n")
     (folder.path / "p" / "1.log").write_bytes(b"x\n")
     assert list(folder.news()) == [(1, b"x\n"), (2, b"t\t0\t1\t5\nt\t1\t1\t6\n")]
+
+
+def test_a_folder_that_somebody_cleared_away_is_gone_and_stops_nobody(folder: RunFolder) -> None:
+    log = folder.path / "p" / "3.log"
+    log.write_bytes(b"one\n")
+    assert list(folder.news()) == [(3, b"one\n")]
+    with log.open("ab") as still_open:
+        shutil.rmtree(folder.path)
+        still_open.write(b"two\n")
+    assert list(folder.news()) == [(3, b"two\n")]
+    assert folder.is_gone
+    folder.turn_begins(3)
+    assert list(folder.news()) == []
+    folder.remove()
 
 
 def test_what_was_recorded_is_given_back_by_name(folder: RunFolder) -> None:

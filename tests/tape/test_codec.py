@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from rerail.tape.codec import decode, encode, renumbered
+from rerail.tape.codec import as_given, decode, encode, renumbered
 from rerail.tape.records import (
     Body,
     HttpReplyBody,
@@ -124,6 +124,16 @@ def test_an_argument_of_arbitrary_bytes_is_spelled_out() -> None:
     assert isinstance(decoded, RunStarted)
     assert decoded.argv == ["caf\\udce9", "plain"]
     assert decoded.environment == {"X": "\\udcff"}
+    assert decoded.stray
+    assert [as_given(decoded, word) for word in decoded.argv] == start.argv
+    assert as_given(decoded, decoded.environment["X"]) == "\udcff"
+
+
+def test_what_only_looks_like_a_stray_byte_is_left_alone() -> None:
+    start = RunStarted(at=0, wall=0, run_id="r", task_id="t", writer="w", argv=["\\udce9"], cwd="/")
+    decoded = decode(encode(start, 1))
+    assert isinstance(decoded, RunStarted)
+    assert as_given(decoded, decoded.argv[0]) == "\\udce9"
 
 
 def test_renumbering_keeps_what_this_version_does_not_know() -> None:

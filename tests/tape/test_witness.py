@@ -65,6 +65,7 @@ def test_nobody_else_does() -> None:
         Change("cwd", "/home/me/evil"),
         Change("environment", {"A": "1", "B": "2", "LD_PRELOAD": "/tmp/evil.so"}),
         Change("run_id", "run-2"),
+        Change("stray", True),
     ],
     ids=lambda change: f"{change.field}",
 )

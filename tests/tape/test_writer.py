@@ -160,6 +160,16 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, name: str, what
     assert caught.value.hint
 
 
+def test_a_tape_that_was_removed_while_it_was_written_is_said(tmp_path: Path) -> None:
+    writer = started(tmp_path / "x.tape")
+    writer.append(missing(1))
+    writer.flush()
+    for path in tmp_path.iterdir():
+        path.unlink()
+    with pytest.raises(TapeWriteFailed, match="it was removed while it was written"):
+        writer.close()
+
+
 def test_flush_means_that_it_is_committed(tmp_path: Path) -> None:
     writer = started(tmp_path / "x.tape")
     for number in range(20):

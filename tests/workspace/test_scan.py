@@ -99,6 +99,27 @@ def test_a_file_touched_just_before_is_read_again(folder: Path, scanner: Make) -
     assert counting.read == 2
 
 
+def test_a_mapped_file_is_read_again_as_long_as_it_is(folder: Path) -> None:
+    for name in "ab":
+        (folder / name).write_text("one")
+    counting, mapped, asked = Counting(), {b"a", b"no/such"}, []
+
+    def of_the_run() -> set[bytes]:
+        asked.append(1)
+        return mapped
+
+    scanner = Scanner(folder, counting, LeftOut(), of_the_run)
+    for reads in (2, 3, 4):
+        scanner.scan(later())
+        assert (counting.read, scanner.stamps) == (reads, None)
+    mapped.clear()
+    for _ in range(2):
+        scanner.scan(later())
+        assert counting.read == 5
+        assert scanner.stamps is not None
+    assert len(asked) == 4  # not where nothing was read
+
+
 def test_a_quiet_folder_is_told_as_quiet(folder: Path, scanner: Make) -> None:
     (folder / "a").write_text("one")
     assert scanner().scan(later()).late == frozenset()

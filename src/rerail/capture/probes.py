@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rerail.capture.unheard import Unheard
 
 COMMAND: Final = 1
+FOLDER_GONE: Final = "clock, random and children from some moment on"
+"""What `capture.missing` says of a run whose folder somebody cleared away."""
+
 NEWS_NS: Final = 20_000_000
 """Between two looks at what the probes have written. No agent asks its model as often as that; what
 comes in between is there at the next look."""
@@ -38,6 +41,7 @@ class Turns:
         self._under_way = recorder.under_way
         self._recorder = recorder
         self._talkers: set[int] = set()
+        self._said_gone = False
 
     def disregard(self, pid: int) -> None:
         """This process is the recorder's own, and need not say hello."""
@@ -62,6 +66,9 @@ class Turns:
         for number, lines in self._folder.news():
             self._logs.keep(number, lines)
         self._logs.keep_turns()
+        if self._folder.is_gone and not self._said_gone:
+            self._said_gone = True
+            self._missing(FOLDER_GONE, f"{self._folder.path} was removed during the run", 0)
 
     def name_what_is_unseen(self) -> None:
         """At the end: who asked a model and has no probe may have started what nobody heard."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rerail.capture.folders import Folders
 from rerail.clock import file_time_ns
+from rerail.launch.family import family_of, mapped_by
 from rerail.tape.companions import with_companions
 from rerail.tape.records import NotCaptured, SnapshotReason, WorkspaceSnapshot
 from rerail.tape.trees import Tree
@@ -47,7 +48,7 @@ class Watched:
         left_out = LeftOut(
             folders.include, folders.exclude, own=[*own, *seen.not_its_own], held=seen.held
         )
-        self._scanner = Scanner(seen.place, packer.keep, left_out)
+        self._scanner = Scanner(seen.place, packer.keep, left_out, self._mapped)
         self._recorder = recorder
         self.packer = packer
         self._seen = seen
@@ -89,6 +90,12 @@ class Watched:
             if scan.tree == before.tree:
                 return scan, True
         return scan, not scan.late
+
+    def _mapped(self) -> set[bytes]:
+        """Paths in the folder, as processes of the run name it."""
+        roots = {os.fsencode(root) + b"/" for root in (self._seen.place.resolve(), self._seen.path)}
+        paths = mapped_by(family_of(os.getpid()))
+        return {path[len(root) :] for root in roots for path in paths if path.startswith(root)}
 
     def untouched(self) -> bool:
         """Whether the folder is as it was last read and written down; costs next to nothing.

@@ -1,7 +1,8 @@
 """Who descends from this process, read from /proc. Knows nothing of why one asks."""
 
 import os
-from collections.abc import Container, Iterator
+import re
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -9,6 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 PROC: Final = Path("/proc")
+
+_SHARED: Final = re.compile(rb"^\S+ .w.s \S+ \S+ \d+ +(/.*)$", re.MULTILINE)
 
 
 class Relative(Struct, frozen=True):
@@ -71,6 +74,15 @@ def descendants_of(pid: int, *, but: Container[int] = ()) -> list[int]:
         found += [child.pid for child in born if not child.ended]
         generation = [child.pid for child in born]
     return sorted(found)
+
+
+def mapped_by(pids: Iterable[int]) -> set[bytes]:
+    """The files that these processes can write as memory which they share with the file."""
+    found: set[bytes] = set()
+    for pid in pids:
+        with suppress(OSError):
+            found.update(_SHARED.findall((PROC / str(pid) / "maps").read_bytes()))
+    return found
 
 
 def alive_in_session(session: int) -> list[int]:

@@ -80,11 +80,15 @@ class Page(Struct):
 
 
 class RunFolder:
-    """The folder of one run, readable by its owner alone. `remove` it, or use it in `with`."""
+    """The folder of one run, readable by its owner alone. `remove` it, or use it in `with`.
+
+    `is_gone`: somebody else has removed it, so that probes are silent.
+    """
 
     def __init__(self, path: Path, settings: ProbeSettings) -> None:
         self.path = path
         self.settings = settings
+        self.is_gone = False
         self.page = Page()
         # Held as long as we live: a folder whose page nobody holds was left by a killed recorder.
         # Written, not only made that long: on a full disk this fails, and no access to it later.
@@ -153,16 +157,23 @@ class RunFolder:
             (self.path / "v" / key).write_bytes(content)
 
     def news(self) -> Iterator[tuple[int, bytes]]:
-        """What probes have written since the last call: (process, whole lines)."""
-        with os.scandir(self._written) as entries:
-            # A number may be that of a process which writes nothing: a child that was told of.
-            names = [entry.name for entry in entries if _has_content(entry)]
-        for number in sorted(int(name[:-4]) for name in names if _LOG_NAME.fullmatch(name)):
+        """What probes have written since the last call: (process, whole lines).
+
+        An agent may have cleared the place for temporary files: then of those that are known.
+        """
+        self.is_gone = self.is_gone or not os.fstat(self._written).st_nlink
+        for number in sorted(self._logs if self.is_gone else self._with_content()):
             log = self._logs.get(number)
             if log is None:
                 log = self._logs[number] = _Log(self._written, number)
             if lines := log.news():
                 yield number, lines
+
+    def _with_content(self) -> Iterator[int]:
+        """Whose logs hold something: a number may be that of a child, which writes nothing."""
+        with os.scandir(self._written) as entries:
+            names = [entry.name for entry in entries if _has_content(entry)]
+        return (int(name[:-4]) for name in names if _LOG_NAME.fullmatch(name))
 
     def remove(self) -> None:
         """Take the folder away. A probe that goes on finds nothing, and is silent."""

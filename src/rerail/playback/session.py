@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -40,6 +41,7 @@ from rerail.proxy.server import ProxyServer
 from rerail.redact.apply import Redactor, secrets_in
 from rerail.redact.reference import text_to_wire
 from rerail.sandbox.choose import Sandbox
+from rerail.tape.codec import as_given
 from rerail.tape.reader import Tape
 from rerail.tape.records import RunStarted
 from rerail.workspace.kept import Kept
@@ -182,7 +184,10 @@ class _Replaying:
         self._redactor = Redactor.create(
             key=secrets.token_bytes(32), secrets=secrets_in(settings.environment)
         )
-        self._command = settings.command or list(map(text_to_wire, tape.run.argv))
+        given = partial(as_given, tape.run)
+        self._command = settings.command or [text_to_wire(given(word)) for word in tape.run.argv]
+        kept = {name: given(value) for name, value in tape.run.environment.items()}
+        self._kept = {**kept, **settings.changed}
         self._cwd = place.folder
         self._player = Player(
             tape,
@@ -224,9 +229,7 @@ class _Replaying:
 
     def _facts(self) -> dict[str, str]:
         """The facts as the command will find them."""
-        settings = self._settings
-        kept = {**self._tape.run.environment, **settings.changed}
-        return machine_facts(self._cwd, {**settings.environment, **kept})
+        return machine_facts(self._cwd, {**self._settings.environment, **self._kept})
 
     def _put_back(self) -> PutBack | None:
         """What a rewind put in place in the recorded run is put there again."""
@@ -263,7 +266,7 @@ class _Replaying:
             return self._run()
 
     def _run(self) -> Report:
-        kept = {**self._tape.run.environment, **self._settings.changed}
+        kept = self._kept
         if self._record is not None:
             self._record.began(self._command, self._cwd, kept, self._place.folders)
         try:
@@ -359,7 +362,7 @@ class _Replaying:
         return make_report(
             self._player,
             command=self._redactor.arguments(self._command),
-            environment={**self._tape.run.environment, **settings.changed},
+            environment=self._kept,
             containment=_containment(self._place.sandbox),
             ended=End(status=ending.status, signal=ending.signal),
             pace=settings.pace.name,

@@ -5,18 +5,20 @@ re-encoded to check a hash. A reader skips fields it does not know, and gives a 
 know as `UnknownEvent`.
 """
 
+import re
 from functools import cache
 from typing import Any, Final, get_args
 
 import msgspec
 from msgspec.structs import asdict, replace
 
-from rerail.tape.records import AnyEvent, Component, Event, UnknownEvent
+from rerail.tape.records import AnyEvent, Component, Event, RunStarted, UnknownEvent
 
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic")
 _PLAIN_ENCODER: Final = msgspec.msgpack.Encoder()
 _PLAIN_DECODER: Final = msgspec.msgpack.Decoder()
 _COMPONENTS: Final = frozenset(get_args(Component))
+_STRAY: Final = re.compile(r"\\u(dc[89a-f][0-9a-f])")
 _NOT_AN_EVENT: Final = "not an event"
 _MAP_16: Final = 0xDE
 _SHORT_MAP: Final = 0x80
@@ -34,7 +36,14 @@ def encode(event: Event, seq: int) -> bytes:
         return _shortest(_ENCODER.encode(numbered))
     except UnicodeEncodeError:
         fields = {name: _spelled_out(value) for name, value in asdict(numbered).items()}
+        if isinstance(event, RunStarted):
+            fields["stray"] = True
         return _shortest(_ENCODER.encode(replace(numbered, **fields)))
+
+
+def as_given(run: RunStarted, text: str) -> str:
+    """A text of the first event as it was given: stray bytes are bytes again (surrogateescape)."""
+    return _STRAY.sub(lambda found: chr(int(found[1], 16)), text) if run.stray else text
 
 
 def _shortest(data: bytes) -> bytes:

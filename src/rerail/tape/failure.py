@@ -38,6 +38,8 @@ def cannot_write(path: Path, error: Exception) -> TapeWriteFailed:
 
 
 def _cause(path: Path, error: Exception) -> tuple[str, str]:
+    if isinstance(error, FileNotFoundError) and path.parent.is_dir():
+        return "it was removed while it was written", "leave a tape alone until its run has ended"
     if isinstance(error, OSError) and error.errno in _CAUSES:
         return _CAUSES[error.errno]
     name = getattr(error, "sqlite_errorname", "")

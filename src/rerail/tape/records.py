@@ -71,7 +71,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     left out with `--no-facts`.
     `witness` tells the user who recorded it, on this machine, from anybody else
     (`rerail.tape.witness`). `seed` is what the probes derived pseudo-random values from; empty
-    where none were derived.
+    where none were derived. `stray`: bytes that are no UTF-8 stand spelled out in its texts
+    (`rerail.tape.codec.as_given`).
     """
 
     run_id: str
@@ -85,6 +86,7 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     parent: Parent | None = None
     witness: bytes = b""
     seed: bytes = b""
+    stray: bool = False
 
 
 class RunEnded(Event, frozen=True, kw_only=True, tag="run.ended"):

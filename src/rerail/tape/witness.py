@@ -20,7 +20,9 @@ def witness(key: bytes, event: RunStarted) -> bytes:
     """The keyed hash (HMAC-SHA-256) over what a replay of this run would run."""
     read = _as_read(event)
     assert isinstance(read, RunStarted)
-    said = [read.run_id, read.argv, read.cwd, sorted(read.environment.items())]
+    said: list[object] = [read.run_id, read.argv, read.cwd, sorted(read.environment.items())]
+    if read.stray:
+        said.append(True)
     return hmac.digest(key, msgspec.msgpack.encode(said), "sha256")
 
 

@@ -34,6 +34,11 @@ Keep = Callable[[int, os.stat_result, bool], tuple[bytes, int]]
 and size. Raises `NotKept`."""
 
 
+Mapped = Callable[[], Iterable[bytes]]
+"""The files of the folder that some process of the run has mapped, to be written in memory. Asked
+once a file was read: the first write to a page touches it (tmpfs excepted), further ones do not."""
+
+
 class NotKept(Exception):
     """The content of a file is not kept: `why` in a few words."""
 
@@ -53,11 +58,14 @@ class Scan:
 class Scanner:
     """One folder, scanned again and again."""
 
-    def __init__(self, root: Path, keep: Keep, left_out: LeftOut) -> None:
+    def __init__(
+        self, root: Path, keep: Keep, left_out: LeftOut, mapped: Mapped = frozenset
+    ) -> None:
         self._root = root
         self._place = os.fsencode(root)
         self._keep = keep
         self._left_out = left_out
+        self._mapped = mapped
         self._known: dict[bytes, tuple[Key, Entry]] = {}
         self.stamps: Stamps | None = None
 
@@ -74,6 +82,8 @@ class Scanner:
             walk.entries.append(entry)
             while walk.waiting:
                 walk.entries.append(self._folder(walk.waiting.pop(), walk))
+        if walk.has_read:
+            walk.forget(self._mapped())
         self._known = walk.known
         self.stamps = walk.stamps if walk.stamps.usable else None
         walk.entries.sort(key=_path)
@@ -188,6 +198,7 @@ class Scanner:
     def _file(self, file: "_In", facts: os.stat_result, walk: "_Walk") -> Entry:
         descriptor = os.open(file.place, _OPEN, dir_fd=file.descriptor)
         try:
+            walk.has_read = True
             digest, size = self._keep(descriptor, facts, self._left_out.wanted(file.path))
             after = os.fstat(descriptor)
         finally:
@@ -209,7 +220,7 @@ class _In(NamedTuple):
 class _Walk:
     """What one scan has found so far."""
 
-    __slots__ = ("began", "below", "entries", "known", "late", "stamps", "waiting")
+    __slots__ = ("began", "below", "entries", "has_read", "known", "late", "stamps", "waiting")
 
     def __init__(self, began: int, below: Below) -> None:
         self.began = began
@@ -218,10 +229,17 @@ class _Walk:
         self.waiting: list[bytes] = []
         self.known: dict[bytes, tuple[Key, Entry]] = {}
         self.late: list[bytes] = []
+        self.has_read = False
         self.stamps = Stamps()
 
     def stamp(self, place: bytes, key: Key) -> None:
         self.stamps.take(place, key, before=self.began - RACY_NS)
+
+    def forget(self, mapped: Iterable[bytes]) -> None:
+        """What is written through memory has no new times: it is read again, whatever they say."""
+        for path in mapped:
+            if self.known.pop(path, None) is not None:
+                self.stamps.spoil()
 
     def look_at(self, path: bytes, facts: os.stat_result) -> None:
         if facts.st_ctime_ns >= self.began:

@@ -42,6 +42,10 @@ class Stamps:
         if len(self._left) <= MOST:
             self._left.append((place, mode, modified))
 
+    def spoil(self) -> None:
+        """Something may change with no times that tell of it."""
+        self._racy = True
+
     @property
     def usable(self) -> bool:
         """Whether they can tell anything."""
