@@ -469,7 +469,6 @@ def _of_words() -> list[Fault]:
         tools={"list_variants": shelf},
     )
     tracked = _tools(get_order=_json({**ORDER, "tracking_id": "TR80017"}))
-    has = say("Order W5512 has tracking TR80017.")
     gone = next(number for number, one in variants.items() if not one["available"])
     there = next(number for number, one in variants.items() if one["available"])
     takes = Run(
@@ -502,12 +501,6 @@ def _of_words() -> list[Fault]:
             counts,
         ),
         Fault(
-            "denied-record",
-            "agent",
-            replace(READ, tools=tracked, model=[LOOK, say("Order W5512 does not have tracking.")]),
-            replace(READ, tools=tracked, model=[LOOK, has]),
-        ),
-        Fault(
             "misplaced-value",
             "agent",
             replace(READ, tools=tracked, model=[LOOK, other]),
@@ -532,10 +525,10 @@ def _of_words() -> list[Fault]:
             sums,
         ),
         Fault(
-            "wrong-total",
+            "wrong-sum",
             "agent",
-            replace(sums, model=[say("A kettle is $40.50 and a lamp $80, in total $131.")]),
-            replace(sums, model=[say("A kettle is $40.50 and a lamp $80, in total $120.50.")]),
+            replace(sums, model=[say("A kettle and a lamp are $40.50 + $80 = $131.")]),
+            replace(sums, model=[say("A kettle and a lamp are $40.50 + $80 = $120.50.")]),
         ),
         Fault(
             "never-fetched",

@@ -24,6 +24,7 @@ ORDER = {
     "items": [{"name": "Kettle", "item_id": "K90121"}, {"name": "Lamp", "item_id": "L70113"}],
 }
 SHELF = {"variants": {f"V1000{n}": {"available": n > 1, "item_id": f"V1000{n}"} for n in range(4)}}
+RED = {"V10003": "red", "V10001": "blue", "V10002": "green"}
 Run = tuple[Message, ...]
 
 
@@ -35,6 +36,7 @@ def tool(name: str, answer: Any, /, **arguments: Any) -> Run:
 LOOK = tool("get_order", ORDER, order_id="W5512")
 CARD = tool("get_cards", CARDS, customer="C4471")
 CANCEL = tool("cancel_order", "done", order_id="W5512")
+SHELVES = tool("list", {"variants": {name: {"colour": word} for name, word in RED.items()}}, a=1)
 YES = user("Yes, go ahead.")
 
 
@@ -45,11 +47,6 @@ YES = user("Yes, go ahead.")
             "recount",
             (*tool("list", SHELF, a=1), says("There are 3 available variants.")),
             (*tool("list", SHELF, a=1), says("There is 1 available variant that matches.")),
-        ),
-        (
-            "denied-record",
-            (*LOOK, says("Order W5512 has no tracking.")),
-            (*LOOK, says("Order W5512 has no gift.")),
         ),
         (
             "unspoken-choice",
@@ -120,9 +117,95 @@ YES = user("Yes, go ahead.")
             ),
         ),
         (
-            "wrong-total",
-            (says("A kettle is $40, a lamp $80, in total $130."),),
-            (says("A kettle is $40, a lamp $80, so two of each are in total $240."),),
+            "wrong-sum",
+            (says("That is $40 + $80 = $130."),),
+            (says("That is (40 + 80) × 2 = 240, and $40 + 2 × $40 = $120."),),
+        ),
+        (
+            "wrong-sum",
+            (says("$40 - $10.50 = $30"),),
+            (says("On 2024-05-16, ~$408 + $90 = ~$500, and 40 + 80 = 120 × 2 = 240."),),
+        ),
+        (
+            "unapproved-write",
+            (says("Which of the two?"), user("I'd like to cancel the kettle."), *CANCEL),
+            (says("Would you like me to cancel it?"), user("Please cancel it."), *CANCEL),
+        ),
+        (
+            "unapproved-write",
+            (says("Shall I cancel it?"), user("Please do not cancel it."), *CANCEL),
+            (says("Shall I cancel it?"), user("That sounds fine."), *CANCEL),
+        ),
+        (
+            "approved-otherwise",
+            (says("The fee is $30."), YES, *tool("refund_order", "done", a=[{"amount": 31}])),
+            (
+                says("It is $30 each, and a fee of $10."),
+                YES,
+                *tool("refund_order", "done", a=[{"amount": 60}]),
+            ),
+        ),
+        (
+            "approved-otherwise",
+            (says("I cancel W7001."), YES, *CANCEL),
+            (
+                says("Product 9012345678 comes as variant 9087654321."),
+                YES,
+                *tool("exchange_item", "done", item_ids=["9055555555"]),
+            ),
+        ),
+        (
+            "part-for-whole",
+            (*LOOK, says("The lamp of W5512 is pending. Shall I?"), user("Yes, cancel."), *CANCEL),
+            (
+                *LOOK,
+                says("The lamp alone cannot be taken out. Shall I?"),
+                user("Then cancel the whole order, yes."),
+                *CANCEL,
+            ),
+        ),
+        (
+            "closed-door",
+            (
+                *LOOK,
+                *tool("modify_order", {"status": "modified"}, order_id="W5512"),
+                *tool("move_order", "Error: the status is modified", order_id="W5512"),
+            ),
+            (
+                *LOOK,
+                *tool("modify_order", {"status": "pending"}, order_id="W5512"),
+                *tool("return_order", "Error: the status is pending", order_id="W5512"),
+            ),
+        ),
+        (
+            "unspoken-choice",
+            (*SHELVES, says("Shall I?"), YES, *tool("exchange", "done", new_item_id="V10003")),
+            (
+                *SHELVES,
+                says("Shall I change it for the red one?"),
+                YES,
+                *tool("exchange", "done", item_id="V10001", new_item_id="V10003"),
+            ),
+        ),
+        (
+            "carried-approval",
+            (
+                says("I cancel W5512. Confirm?"),
+                YES,
+                *CANCEL,
+                *tool("send_voucher", "done", to="C4471", amount=150),
+            ),
+            (
+                says("I cancel W5512. Confirm?"),
+                user("Yes, and add the $150 voucher."),
+                *CANCEL,
+                *tool("send_voucher", "done", to="C4471", amount=150),
+            ),
+        ),
+        (
+            "misplaced-value",
+            (*LOOK, says("The number for the teapot you bought is W5512.")),
+            (*LOOK, says("The number for the recently delivered lamp is W5512.")),
         ),
         (
             "unknown-input",
@@ -130,11 +213,51 @@ YES = user("Yes, go ahead.")
             tool("get_order", "Error: not found", order_id="W5512"),
         ),
         (
+            "unknown-input",
+            tool("get_order", "Error: not found", order_id="W9999"),
+            (*tool("get_order", "Error: not found", order_id="W9999"), *CARD),
+        ),
+        (
+            "unknown-input",
+            tool("get_order", "Error: W9999 not found", order_id="W9999"),
+            tool("pay_order", "Error: card CC-1234 not found", order_id="W9999"),
+        ),
+        (
             "unavailable-choice",
             (*tool("list", SHELF, a=1), *tool("exchange", "done", new_item_id="V10001")),
             (
                 *tool("list", SHELF, a=1),
                 *tool("exchange", "done", item_id="V10001", new_item_id="V10003"),
+            ),
+        ),
+        (
+            "altered-after-refusal",
+            (
+                says("I refund W5512. Confirm?"),
+                YES,
+                *tool("refund_order", "Error: too much", order_id="W5512", amount=40),
+                *tool("refund_order", "done", order_id="W5512", amount=20),
+            ),
+            (
+                says("I refund W5512 and W8118. Confirm?"),
+                YES,
+                *tool("refund_order", "Error: too much", order_id="W5512", amount=40),
+                *tool("refund_order", "done", order_id="W8118", amount=20),
+            ),
+        ),
+        (
+            "altered-after-refusal",
+            (
+                says("I refund W5512. Confirm?"),
+                YES,
+                *tool("refund_order", "Error: no card", order_id="W5512", pay={"id": "C4471"}),
+                *tool("refund_order", "done", order_id="W5512", pay={"card": "C4472"}),
+            ),
+            (
+                says("I refund W5512. Confirm?"),
+                YES,
+                *tool("refund_order", "Error: no card", order_id="W5512", pay={"id": "C4471"}),
+                *tool("refund_order", "done", order_id="W5512", pay={"card": "C4471"}),
             ),
         ),
         (
@@ -199,8 +322,13 @@ YES = user("Yes, go ahead.")
         ),
         (
             "unreadable-arguments",
+            tool("get", "Error: bad input", text='": "'),
+            tool("get", "Error: bad input", text="{"),
+        ),
+        (
+            "unreadable-arguments",
+            tool("get", "Error: bad input", text='": "'),
             tool("get", "x", text='": "'),
-            tool("get", "x", text="{"),
         ),
     ],
 )

@@ -19,7 +19,9 @@ def _find(reading: Reading) -> Iterator[Finding]:
         replied = reading.talk.last("user", second.asked)
         if not is_error(first) or second.name != first.name or second.same == first.same:
             continue
-        if replied is None or replied > first.asked or not _altered(reading, first, second):
+        if replied is None or replied > first.asked or _is_of_another(reading, first, second):
+            continue
+        if not _altered(reading, first, second):
             continue
         said = reading.said[second.asked]
         yield DETECTOR.finding(
@@ -33,18 +35,26 @@ def _find(reading: Reading) -> Iterator[Finding]:
         )
 
 
+def _is_of_another(reading: Reading, first: Call, second: Call) -> bool:
+    """Whether it is a change of another thing, and not of the first under its right name."""
+    return first.own != second.own and all(
+        reading.was_said(c.own, c.asked) for c in (first, second)
+    )
+
+
 def _altered(reading: Reading, first: Call, second: Call) -> bool:
     """Whether anything but the right name of a thing that had been named changed."""
-    before = {canonical(value) for _, value in leaves(first.call.arguments)}
+    before = sorted(canonical(value) for _, value in leaves(first.call.arguments))
+    after = sorted(canonical(value) for _, value in leaves(second.call.arguments))
     new = [value for _, value in leaves(second.call.arguments) if canonical(value) not in before]
     text = reading.talk.upto(second.asked)
     for value in new:
         thing = identifier(value)
         among = reading.things.alternatives(thing, second.asked) if thing else {}
-        words = reading.things.words(thing, second.asked)
-        if not among or not named(thing, text, among, words):
+        words = reading.things.words(thing, second.asked) if among else frozenset[str]()
+        if not thing or not named(thing, text, among, words):
             return True
-    return not new
+    return not new and before != after
 
 
 def _difference(first: Call, second: Call) -> str:

@@ -1,7 +1,8 @@
 """What was written is not what was approved: another thing of the same kind, another amount."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Final
 
 from rerail.trace.detect.call import Call
@@ -12,7 +13,9 @@ from rerail.trace.detect.values import key_of, leaves
 from rerail.trace.detect.words import amounts, kind_of, plain
 from rerail.trace.finding import Finding
 
-_AMOUNT: Final = re.compile(r"amount|price|sum|fee|total$", re.IGNORECASE)
+_AMOUNT: Final = re.compile(r"amount|sum|fee|charge|total$", re.IGNORECASE)
+_TIMES: Final = range(1, 10)
+_MOST_PARTS: Final = 12
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
@@ -23,7 +26,7 @@ def _find(reading: Reading) -> Iterator[Finding]:
         differs = (
             _other_thing(call, approval)
             or _other_choice(reading, call, approval)
-            or _other_amount(call, approval)
+            or _other_amount(reading, call, approval)
         )
         if differs:
             said = reading.said[call.asked]
@@ -39,9 +42,11 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 
 def _other_thing(call: Call, approval: Approval) -> str:
+    """Identifiers of one kind; bare numbers alike in length may be of any kind."""
     kinds: dict[str, set[str]] = {}
     for thing in call.things:
-        kinds.setdefault(kind_of(thing), set()).add(thing)
+        if not thing.isdigit():
+            kinds.setdefault(kind_of(thing), set()).add(thing)
     for kind, written in kinds.items():
         approved = approval.named.get(kind, set())
         if approved and not written & approved:
@@ -65,18 +70,33 @@ def _other_choice(reading: Reading, call: Call, approval: Approval) -> str:
     return ""
 
 
-def _other_amount(call: Call, approval: Approval) -> str:
+def _other_amount(reading: Reading, call: Call, approval: Approval) -> str:
+    """An amount that nobody told, and that no sum, difference or multiple of those told makes."""
     written = [
         float(value)
         for path, value in leaves(call.call.arguments)
         if _AMOUNT.search(key_of(path)) and isinstance(value, int | float)
     ]
-    approved = set(amounts(approval.text))
-    if not written or not approved or round(sum(written), 2) in approved:
+    approved = amounts(approval.text)
+    if not written or not approved or _explained(written, approved):
         return ""
-    if approved.issuperset(written):
+    if _explained(written, amounts(reading.talk.upto(call.asked)), most=1):
         return ""
-    return f"an amount of {_sums(written)}, and what was approved names {_sums(sorted(approved))}"
+    return (
+        f"an amount of {_sums(written)}, and what was approved names {_sums(sorted(set(approved)))}"
+    )
+
+
+def _explained(written: Sequence[float], told: Sequence[float], most: int = _MOST_PARTS) -> bool:
+    """Whether what is written was told, or is a sum, a difference or a multiple of what was."""
+    if set(told).issuperset(written):
+        return True
+    sums = {0.0}
+    for part in told[-most:]:
+        sums |= {round(part + one, 2) for one in sums}
+    pairs = product(told[-most:], repeat=2)
+    known = {*told, *sums, *(round(abs(one - other), 2) for one, other in pairs)}
+    return any(round(sum(written) / times, 2) in known for times in _TIMES)
 
 
 def _list(things: set[str]) -> str:

@@ -54,6 +54,27 @@ class Call:
         return loaded(self.told)
 
     @cached_property
+    def numbers(self) -> frozenset[float]:
+        """The numbers in its arguments."""
+        return frozenset(
+            round(float(value), 2)
+            for _, value in leaves(self.call.arguments)
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        )
+
+    @cached_property
+    def own(self) -> str:
+        """The thing that it is about: one whose field the tool's name speaks of, else the first."""
+        named = {word.rstrip("s") for word in words_of(self.name)}
+        alone = {key_of(path) for path, _ in leaves(self.call.arguments) if "[" not in path}
+        about = (
+            thing
+            for thing, key in self.things.items()
+            if key in alone and not named.isdisjoint(words_of(key))
+        )
+        return next(about, next(iter(self.things), ""))
+
+    @cached_property
     def things(self) -> dict[str, str]:
         """The identifiers in its arguments, each with the name of its field."""
         found: dict[str, str] = {}

@@ -6,7 +6,7 @@ from itertools import pairwise
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading
-from rerail.trace.detect.words import holds, plain
+from rerail.trace.detect.words import figures, holds, plain
 from rerail.trace.finding import Finding
 
 
@@ -19,8 +19,10 @@ def _find(reading: Reading) -> Iterator[Finding]:
         text = plain(approval.text)
         if any(holds(text, plain(thing)) for thing in second.things):
             continue
+        if not second.numbers.isdisjoint(figures(approval.text)):
+            continue
         same_thing = second.things.keys() & first.things.keys()
-        if same_thing and second.name != first.name and not is_error(first):
+        if is_error(first) or (same_thing and second.name != first.name):
             continue
         said = reading.said[second.asked]
         yield DETECTOR.finding(

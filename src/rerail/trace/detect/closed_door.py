@@ -11,35 +11,38 @@ from rerail.trace.detect.reading import Reading
 from rerail.trace.finding import Finding
 
 _STATE: Final = re.compile(
-    r"\b(cannot|can't|can not|not allowed|already|no longer|status|state|non-\w+|only be)\b",
+    r"\b(already|no longer|status|state|non-\w+|(was|were|is|are|been) \w+ed|"
+    r"\w+ed \w+ (cannot|can't|can not|may not|must not))\b",
     re.IGNORECASE,
 )
+_STATES: Final = ("status", "state")
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
     made: dict[str, Call] = {}
     for call in reading.writes:
+        earlier = made.get(call.own)
         if not is_error(call):
-            made |= {thing: call for thing, key in call.things.items() if _is_own(key, call)}
-            continue
-        earlier = next((made[thing] for thing in call.things if thing in made), None)
-        if earlier is None or not _STATE.search(call.told[:300]):
-            continue
-        said = reading.said[earlier.asked]
-        yield DETECTOR.finding(
-            f"after {earlier.name}, {call.name} of the same thing was refused: "
-            f"{call.told.strip()[:100]}",
-            [
-                place(reading.story, said, earlier.same),
-                place(reading.story, reading.answer_of(call), call.told),
-            ],
-            said.order,
-        )
+            made[call.own] = call
+        elif earlier and _STATE.search(call.told[:300]) and not _left_it(reading, earlier):
+            said = reading.said[earlier.asked]
+            yield DETECTOR.finding(
+                f"after {earlier.name}, {call.name} of the same thing was refused: "
+                f"{call.told.strip()[:100]}",
+                [
+                    place(reading.story, said, earlier.same),
+                    place(reading.story, reading.answer_of(call), call.told),
+                ],
+                said.order,
+            )
 
 
-def _is_own(key: str, call: Call) -> bool:
-    """The thing that a call is about is named first; what follows are its parts."""
-    return next(iter(call.things.values())) == key or len(call.things) == 1
+def _left_it(reading: Reading, change: Call) -> bool:
+    """Whether a change left the thing in the state that its record had told before."""
+    sights = reading.things.known(change.own, change.asked)
+    before = sights[-1].record if sights else {}
+    after = change.document if isinstance(change.document, dict) else {}
+    return any(key in after and before.get(key) == after[key] for key in _STATES)
 
 
 DETECTOR = OverStory(

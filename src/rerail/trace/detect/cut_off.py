@@ -16,11 +16,15 @@ from rerail.trace.finding import Finding
 _LEAVING: Final = re.compile(
     r"\b(thanks?|thank you|bye|goodbye|never ?mind|that'?s (all|it)|take care)\b", re.IGNORECASE
 )
-_STOPPED: Final = re.compile(r"[#_*<\[]{2,}\w*(stop|end|done|exit)", re.IGNORECASE)
+_STOPPED: Final = re.compile(
+    r"[#_*<\[]{2,}\w*(stop|end|done|exit)|^\W*[#_*<\[]{2,}[A-Z_]+\W*$", re.IGNORECASE
+)
 _GO_ON: Final = re.compile(
     r"\b(go ahead|proceed|finali[sz]e|please|can you|could you)\b|\?\s*$", re.IGNORECASE
 )
-_WELL: Final = re.compile(r"status 0$|success|submitted|complete|task_complete|end_turn|done")
+_WELL: Final = re.compile(
+    r"status 0$|success|submitted|complete|task_complete|end_turn|done|(\w+_)?stop$"
+)
 _ORDERS: Final = re.compile(r"\b(go ahead|proceed|finali[sz]e|do it)\b", re.IGNORECASE)
 
 

@@ -11,7 +11,8 @@ from rerail.trace.finding import Finding
 
 _OF: Final = re.compile(
     r"\b(?:number|id|code|price|status|address|date|reference|link) (?:for|of) (?:the|your|this) "
-    r"([a-z]+)\b[^.]{0,60}?\b(?:is|was)\b",
+    r"(?:[a-z]+ ){0,3}?([a-z]+)(?: (?:that|which|you|we|they|in|from|on|with) [^.]{0,60}?)? "
+    r"(?:is|was)\b",
     re.IGNORECASE,
 )
 

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
-from rerail.trace.detect.words import holds, plain
+from rerail.trace.detect.tools import is_write, words_of
+from rerail.trace.detect.words import holds, plain, sentences
 from rerail.trace.finding import Finding
 
 _NAMES: Final = ("name", "title", "label")
@@ -23,6 +25,8 @@ def _find(reading: Reading) -> Iterator[Finding]:
         named = [part for part in parts if _names(text, part)]
         if sight is None or not named or len(named) == len(parts):
             continue
+        if _whole(approval.text, call, thing, parts) or _whole(approval.reply, call, key, parts):
+            continue
         said = reading.said[call.asked]
         yield DETECTOR.finding(
             f"{call.name} takes the whole of {thing}, and what was approved names {named[0]} alone",
@@ -34,6 +38,16 @@ def _find(reading: Reading) -> Iterator[Finding]:
             said.order,
             contradicts=" ".join(approval.text.split())[:300],
         )
+
+
+def _whole(text: str, call: Call, name: str, parts: list[str]) -> bool:
+    """Whether a sentence speaks of doing it to the whole, by this name of it, and of no part."""
+    act = next(word for word in words_of(call.name) if is_write(word))
+    whole = plain(name).removesuffix(" id")
+    return any(
+        act in one and holds(one, whole) and not any(_names(one, part) for part in parts)
+        for one in map(plain, sentences(text.replace("#", "")))
+    )
 
 
 def _parts(record: Mapping[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ from rerail.trace.detect.words import holds, identifiers, kind_of, plain, senten
 from rerail.trace.story import Said
 
 _ASK_FIRST: Final = re.compile(r"\b(confirm\w*|approv\w*|permission|consent)\b", re.IGNORECASE)
+_WORDS_AND_NUMBER: Final = re.compile(r"[a-z]+(?:[_-][a-z]+)*[_-](\d{4,})")
 _BEFORE: Final = re.compile(r"\b(before|must|obtain|always|first|only after|explicit)\b", re.I)
 
 
@@ -94,17 +95,27 @@ def named(
 ) -> bool:
     """Whether a plain text names one of several things.
 
-    By its identifier, by its kind where no other is of it, or by a word that describes it alone.
-    `among` are the things it is one of, with their words; `words` are all by which it is known.
+    By its identifier, or the number that it ends with; by its kind where no other is of it; or by
+    words that are not all words of another. `among` are the things it is one of, with their words;
+    `words` are all by which it is known.
     """
     if holds(text, plain(thing)):
         return True
-    kind = plain(kind_of(thing))
     others = {other: known for other, known in among.items() if other != thing}
+    number = _number(thing)
+    if number and holds(text, number) and number not in map(_number, others):
+        return True
+    kind = plain(kind_of(thing))
     if kind not in {plain(kind_of(other)) for other in others} and _names_kind(kind, text, others):
         return True
-    shared = frozenset[str]().union(*others.values())
-    return any(holds(text, plain(word)) for word in words - shared if word != thing)
+    held = {word for word in words if word != thing and holds(text, plain(word))}
+    return bool(held) and not any(held <= known for known in others.values())
+
+
+def _number(thing: str) -> str:
+    """The number after the words of an identifier: `4471` of `gift_card_4471`."""
+    found = _WORDS_AND_NUMBER.fullmatch(thing)
+    return found.group(1) if found else ""
 
 
 def _names_kind(kind: str, text: str, others: Collection[str]) -> bool:

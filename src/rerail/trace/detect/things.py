@@ -52,8 +52,8 @@ class Things:
         return [sight for sight in self._sights.get(thing, []) if sight.seen < before]
 
     def record(self, thing: str, key: str, before: int) -> Sight | None:
-        """The last record that is of the thing itself: its own field `key` names it."""
-        own = [s for s in self.known(thing, before) if s.key in (key, "id", "")]
+        """The last record that is of the thing itself: one that names it first of all things."""
+        own = [s for s in self.known(thing, before) if s.key in (key, "id", "") and _is_own(s)]
         return own[-1] if own else None
 
     def words(self, thing: str, before: int) -> frozenset[str]:
@@ -73,6 +73,12 @@ class Things:
             if len(sight.among) > 1:
                 return sight.among
         return {}
+
+
+def _is_own(sight: Sight) -> bool:
+    """An order may name its customer too: it is the record of the order, whose id stands first."""
+    names = (str(key) for key in sight.record if names_a_thing(str(key)))
+    return sight.key in ("", next(names, sight.key))
 
 
 def _seen(document: Any, at: int, depth: int = 0) -> Iterator[tuple[str, Sight]]:

@@ -1,18 +1,28 @@
 """Something was changed without the word that the instructions want first."""
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
+from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
-from rerail.trace.detect.words import consents
+from rerail.trace.detect.talk import Approval
+from rerail.trace.detect.tools import is_write, words_of
+from rerail.trace.detect.words import consents, plain
 from rerail.trace.finding import Finding
+
+_ASKS: Final = re.compile(
+    r"\b(confirm|proceed|shall i|should i|(do you|would you like|want) (me )?to)\b", re.IGNORECASE
+)
+_NEGATED: Final = re.compile(r"\b(not|don'?t|never|without|before|instead of)( \w+){0,3} ?$")
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
     rule = reading.talk.rule
     for call in reading.acts if rule else ():
         approval = reading.talk.approval(call.asked)
-        if approval.replied is None or consents(approval.reply):
+        if approval.replied is None or consents(approval.reply) or _orders(approval, call):
             continue
         said = reading.said[call.asked]
         yield DETECTOR.finding(
@@ -24,6 +34,15 @@ def _find(reading: Reading) -> Iterator[Finding]:
             said.order,
             contradicts=rule,
         )
+
+
+def _orders(approval: Approval, call: Call) -> bool:
+    """Whether the model asked for a yes, and was told to do the very act in a word of its own."""
+    reply, act = plain(approval.reply), next(w for w in words_of(call.name) if is_write(w))
+    found = re.search(rf"\b{act}\b", reply)
+    if found is None or _NEGATED.search(reply[: found.start()]):
+        return False
+    return _ASKS.search(approval.text.removesuffix(approval.reply)) is not None
 
 
 DETECTOR = OverStory(

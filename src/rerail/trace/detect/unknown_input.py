@@ -1,13 +1,14 @@
-"""The task names a thing that is not there: it was given an identifier that no tool knows."""
+"""The task names a thing that is not there: no tool knows it, and nothing else was found then."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading, told
-from rerail.trace.detect.words import holds, plain
+from rerail.trace.detect.words import holds, identifiers, plain
 from rerail.trace.finding import Finding
 
 _UNKNOWN: Final = re.compile(
@@ -18,11 +19,11 @@ _UNKNOWN: Final = re.compile(
 
 def _find(reading: Reading) -> Iterator[Finding]:
     for call in reading.calls:
-        if not is_error(call) or not _UNKNOWN.search(call.told[:500]):
+        if not is_error(call) or not _UNKNOWN.search(call.told[:500]) or _went_on(reading, call):
             continue
         for thing in call.things:
             given = _given(reading, thing, call.asked)
-            if given is not None:
+            if given is not None and identifiers(call.told) <= {thing}:
                 said = reading.answer_of(call)
                 yield DETECTOR.finding(
                     f"{thing}, which the task names, is not known to {call.name}",
@@ -34,6 +35,14 @@ def _find(reading: Reading) -> Iterator[Finding]:
                     contradicts=told(reading.said[given])[:300],
                 )
                 break
+
+
+def _went_on(reading: Reading, call: Call) -> bool:
+    """Whether something was found after it: the person knew better, or another way was taken."""
+    return any(
+        later.asked > call.asked and later.answer is not None and not is_error(later)
+        for later in reading.calls
+    )
 
 
 def _given(reading: Reading, thing: str, before: int) -> int | None:

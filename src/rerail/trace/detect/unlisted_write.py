@@ -22,7 +22,7 @@ def _find(reading: Reading) -> Iterator[Finding]:
         text = plain(approval.text)
         if any(holds(text, word) for word in _words(reading, call)):
             continue
-        if not set(figures(approval.text)).isdisjoint(_numbers(call)):
+        if not set(figures(approval.text)).isdisjoint(call.numbers):
             continue
         said = reading.said[call.asked]
         yield DETECTOR.finding(
@@ -43,12 +43,6 @@ def _words(reading: Reading, call: Call) -> set[str]:
         found |= {plain(word) for word in reading.things.words(thing, call.asked)}
         found.add(plain(thing))
     return {word for word in found if len(word) >= _SHORTEST}
-
-
-def _numbers(call: Call) -> Iterator[float]:
-    for _, value in leaves(call.call.arguments):
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            yield round(float(value), 2)
 
 
 DETECTOR = OverStory(

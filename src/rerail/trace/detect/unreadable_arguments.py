@@ -1,10 +1,14 @@
-"""A tool was called with arguments that are no JSON, or with nothing but brackets and quotes."""
+"""A tool was called with arguments that are no JSON, or with nothing but brackets and quotes.
+
+Only where it refused them or did not answer: what a tool took, it could read.
+"""
 
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from rerail.trace.detect.detector import OverStory, place
+from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading
 from rerail.trace.detect.values import canonical, leaves
 from rerail.trace.finding import Finding
@@ -16,7 +20,7 @@ _OBJECT: Final = re.compile(r"\s*[{\[]")
 def _find(reading: Reading) -> Iterator[Finding]:
     for call in reading.calls:
         why = _why(call.call.arguments)
-        if why:
+        if why and (call.answer is None or is_error(call)):
             said = reading.said[call.asked]
             yield DETECTOR.finding(
                 f"{call.name} was called with arguments that {why}",

@@ -16,11 +16,15 @@ def _find(reading: Reading) -> Iterator[Finding]:
     for call in reading.acts if rule else ():
         for thing, key in call.things.items():
             among = reading.things.alternatives(thing, call.asked)
-            if not among or named(
-                thing,
-                reading.talk.upto(call.asked),
-                among,
-                reading.things.words(thing, call.asked),
+            if (
+                not among
+                or f"new_{key}" in call.call.arguments
+                or named(
+                    thing,
+                    reading.talk.upto(call.asked),
+                    among,
+                    reading.things.words(thing, call.asked),
+                )
             ):
                 continue
             said = reading.said[call.asked]

@@ -18,8 +18,9 @@ _FIGURE: Final = re.compile(r"(?<![\w.])\d[\d,]{0,15}(?:\.\d+)?(?![\w])")
 _AMOUNT: Final = re.compile(r"[$€£]\s?(\d[\d,]*(?:\.\d+)?)")
 _LONGEST_FIGURE: Final = 12
 _CONSENT: Final = re.compile(
-    r"\b(yes|yeah|yep|yup|sure|ok|okay|confirm(ed|ing)?|proceed|go ahead|please do|agreed?|correct|"
-    r"that works|works for me|sounds good|absolutely|do it|let'?s do|approved?|perfect)\b",
+    r"\b(yes|yeah|yep|yup|sure|ok|okay|confirm(ed|ing)?|proceed|continue|go ahead|"
+    r"please do(?! not)|agreed?|correct|that works|works for me|absolutely|do it|let'?s do|"
+    r"sounds (good|great|right|fine|appropriate)|that'?s fine|approved?|perfect|oui|sí|ja|sim)\b",
     re.IGNORECASE,
 )
 _SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
@@ -89,6 +90,8 @@ def plain(text: str) -> str:
 
 def holds(text: str, phrase: str) -> bool:
     """Whether a plain text holds a phrase as words of its own."""
+    if phrase not in text:
+        return False
     return re.search(rf"(?<![\w.]){re.escape(phrase)}(?!\w)", text) is not None
 
 
