@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 from rerail.formats.reading import import_file, read
-from rerail.llm.view import Text, ToolCall, ToolCallResponse
+from rerail.llm.view import Other, Text, ToolCall, ToolCallResponse
 from tests.formats.files import document, lines
 
 TRACE = {"object": "trace", "id": "t1", "workflow_name": "desk"}
@@ -70,4 +70,5 @@ def test_a_response_span_has_no_words_and_that_is_a_gap(tmp_path: Path) -> None:
     imported = import_file(path)
     (story,) = imported.stories
     assert "model calls whose words are not in the export" in [gap.what for gap in story.gaps]
-    assert [said.error for said in story.said] == ["insufficient quota"]
+    assert [said.error for said in story.said] == ["", "insufficient quota"]
+    assert story.said[0].message.parts == (Other("words that were not kept"),)

@@ -37,9 +37,10 @@ def import_(
 ) -> int:
     """Read FILE, which another program wrote, and say what it holds and what it cannot show.
 
-    Nothing is written. Sessions of Claude Code, rollouts of Codex, traces of OpenAI's Agents SDK,
-    OTLP JSON, HAR, SWE-agent's trajectories, Inspect's logs, lists of chat messages; with --mapping
-    any JSON lines. `rerail trace collect` takes such a file into a case.
+    Nothing is written. Sessions of Claude Code and Qwen Code, rollouts of Codex, traces of OpenAI's
+    Agents SDK and LangSmith, OTLP JSON, HAR, SWE-agent's trajectories, Inspect's logs, lists of
+    chat messages; with --mapping any JSON lines. `rerail trace collect` takes such a file into a
+    case.
     """
     imported = import_file(file, mapping=mapping)
     stories = _chosen(imported, file, run)

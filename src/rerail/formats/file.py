@@ -51,8 +51,8 @@ class Foreign:
 
     @property
     def document(self) -> Any:
-        """The whole, where the file is one document."""
-        return self.values[0].value if not self.lines and self.values else None
+        """The whole, where the file is one document; one on a single line may be lines, too."""
+        return self.values[0].value if len(self.values) == 1 and not self.torn else None
 
     def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """The JSON objects in it, each with its line."""

@@ -31,15 +31,24 @@ NO_REASONS: Final = Gap("no finish reasons", "whether a reply was cut at its len
 
 @dataclass(slots=True)
 class Teller:
-    """A story being told: each message gets its number, or that of its line."""
+    """A story being told: each message gets its number, or that of its line.
+
+    Where a line holds several messages, those behind its first are counted, so that each has a
+    place of its own.
+    """
 
     source: str
     said: list[Said] = field(default_factory=list)
+    _in_line: tuple[int, int] = (0, 0)
 
     def say(self, message: Message, *, line: int = 0, **fields: Any) -> None:
         """Add a message; `line` is where it stands in a file of lines."""
         order = max(line or len(self.said) + 1, self.said[-1].order if self.said else 0)
+        at, before = self._in_line
+        self._in_line = (line, before + 1 if line == at else 1)
         ref = f"line {line}" if line else f"message {order}"
+        if line and line == at:
+            ref += f", message {before + 1}"
         self.said.append(Said(order, ref, message, **fields))
 
     def story(
@@ -53,7 +62,7 @@ class Teller:
     ) -> Story:
         """The whole, with what such a file cannot show."""
         named = [NO_WIRE, *gaps, *torn(file)]
-        if not tools:
+        if not any((tools or {}).values()):
             named.append(NO_SCHEMAS)
         if not any(said.at for said in self.said):
             named.append(NO_TIMES)
@@ -105,11 +114,12 @@ def whole_number(text: str) -> int | None:
 
 def usage_of(read: Any, written: Any) -> Usage | None:
     """Tokens, where either is a whole number."""
-    tokens = [_whole(read), _whole(written)]
+    tokens = [whole(read), whole(written)]
     return Usage(*tokens) if any(count is not None for count in tokens) else None
 
 
-def _whole(value: Any) -> int | None:
+def whole(value: Any) -> int | None:
+    """A whole number, or a text of one; else None."""
     if isinstance(value, str):
         return whole_number(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

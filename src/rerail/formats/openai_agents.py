@@ -1,10 +1,12 @@
 """Traces of OpenAI's Agents SDK: `trace` and `trace.span` objects, a line each or in one document.
 
-Source: the SDK's own exporter. A `response` span holds the response's id and its tokens, and not
-what was said: such an export alone loses the model's words.
+Source: what the SDK's own exporter sends (0.24): a document a batch. A `response` span holds the
+response's id and its tokens, and not what was said: such an export alone loses the model's words. A
+tool's span has no id of the call.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -17,6 +19,7 @@ from rerail.llm.view import Message, ToolCall, ToolCallResponse, object_of, obje
 from rerail.trace.story import Gap, Story
 
 NAME: Final = "openai-agents"
+_READ: Final = frozenset(("generation", "function", "response", "custom", "agent", "task", "turn"))
 _NO_WORDS: Final = Gap(
     "model calls whose words are not in the export", "what the model was asked and what it said"
 )
@@ -59,10 +62,22 @@ def _story(
 ) -> Story:
     teller = Teller(f"{file.name} {trace}" if several else file.name)
     tell(teller, (_span(line, entry) for line, entry in entries))
-    silent = sum(object_of(entry, "span_data").get("type") == "response" for _, entry in entries)
-    gaps = [_NO_WORDS] if silent else []
+    kinds = Counter(text_of(object_of(entry, "span_data"), "type") for _, entry in entries)
+    gaps = [_NO_WORDS] if kinds["response"] else []
+    others = [f"{kind} {count}" for kind, count in kinds.items() if kind and kind not in _READ]
+    if others:
+        gaps.append(Gap(f"spans that are no conversation: {', '.join(others)}", "what they hold"))
     ids = {"trace": trace, "workflow": names.get(trace, "")}
-    return teller.story(file, gaps, ids=ids)
+    return teller.story(file, gaps, ended=_ended(entries), ids=ids)
+
+
+def _ended(entries: list[tuple[int, dict[str, Any]]]) -> str:
+    """Whether the span that holds all others ended, and how."""
+    for _, entry in entries:
+        if not entry.get("parent_id") and entry.get("ended_at"):
+            error = text_of(object_of(entry, "error"), "message")
+            return f"error: {error}" if error else "ended"
+    return ""
 
 
 def _span(line: int, entry: dict[str, Any]) -> Span:
@@ -74,7 +89,7 @@ def _span(line: int, entry: dict[str, Any]) -> Span:
         case "function":
             call_id = text_of(entry, "id")
             told = data.get("output")
-            words = error or (told if isinstance(told, str) else json.dumps(told))
+            words = told if isinstance(told, str) else error or json.dumps(told)
             return Span(
                 start,
                 end,
@@ -83,6 +98,7 @@ def _span(line: int, entry: dict[str, Any]) -> Span:
                 if told is not None or error
                 else None,
                 line=line,
+                own_id=True,
             )
         case "generation":
             usage = object_of(data, "usage")
@@ -96,8 +112,10 @@ def _span(line: int, entry: dict[str, Any]) -> Span:
                 error=error,
                 line=line,
             )
-        case "response" if error:
-            return Span(start, end, error=error, line=line)
+        case "response":
+            usage = object_of(data, "usage")
+            tokens = usage_of(usage.get("input_tokens"), usage.get("output_tokens"))
+            return Span(start, end, usage=tokens, error=error, line=line, silent=True)
     return Span(start, end, line=line)
 
 

@@ -1,20 +1,22 @@
 """OpenTelemetry's OTLP as JSON, with the GenAI conventions: a document, or one a line.
 
-Source: opentelemetry-proto's JSON mapping, and the GenAI semantic conventions up to 1.41. Messages
-are read where they were captured (`gen_ai.input.messages`, `gen_ai.output.messages`), in the older
-indexed form (`gen_ai.prompt.0.content`), and as OpenInference has them (`llm.input_messages.0…`).
+Source: opentelemetry-proto's JSON mapping, the GenAI semantic conventions up to 1.41, and what
+OpenTelemetry's, OpenInference's and Traceloop's instrumentations write. Messages are read where
+they were captured (`gen_ai.input.messages`), and in the indexed forms (`rerail.formats.indexed`).
 Capturing them is an option that most instrumentations leave off: then there are gaps.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
+from rerail.formats import indexed
 from rerail.formats.file import Foreign
-from rerail.formats.making import Teller, usage_of, wall_of, whole_number
+from rerail.formats.making import Teller, usage_of, wall_of, whole, whole_number
 from rerail.formats.spans import Span, tell
 from rerail.llm.arguments import parsed
+from rerail.llm.schemas import schemas
 from rerail.llm.view import (
     Message,
     Other,
@@ -23,6 +25,7 @@ from rerail.llm.view import (
     Text,
     ToolCall,
     ToolCallResponse,
+    Usage,
     object_of,
     objects_of,
     text_of,
@@ -31,13 +34,11 @@ from rerail.trace.story import Gap, Story
 
 NAME: Final = "otlp"
 _ERROR: Final = (2, "STATUS_CODE_ERROR")
-_INDEXED: Final = re.compile(
-    r"(?:gen_ai\.(prompt|completion)|llm\.(input|output)_messages)\.(\d+)\.(?:message\.)?"
-    r"(role|content|finish_reason)"
-)
-_INDEXED_CALL: Final = re.compile(
-    r"(?:gen_ai\.(prompt|completion)|llm\.(input|output)_messages)\.(\d+)\.(?:message\.)?"
-    r"tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)"
+_TOKENS: Final = (
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+    ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
+    ("gen_ai.usage.reasoning_tokens", "llm.token_count.completion_details.reasoning"),
 )
 _NO_WORDS: Final = Gap(
     "model calls without messages: content was not captured", "what was asked and answered"
@@ -58,8 +59,11 @@ def read(file: Foreign) -> list[Story]:
     traces: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
     for line, span in _spans(file):
         traces.setdefault(text_of(span, "traceId"), []).append((line, span))
-    told = {trace: spans for trace, spans in traces.items() if any(_is_genai(s) for _, s in spans)}
-    chosen = told or dict(list(traces.items())[:1])
+    chosen = (
+        {trace: spans for trace, spans in traces.items() if any(_operation(s) for _, s in spans)}
+        or {trace: spans for trace, spans in traces.items() if any(_is_genai(s) for _, s in spans)}
+        or dict(list(traces.items())[:1])
+    )
     return [_story(file, trace, spans, len(chosen) > 1) for trace, spans in chosen.items()]
 
 
@@ -90,9 +94,30 @@ def _story(
         gaps.append(_NO_WORDS)
     if any(one and one.call and (one.told is None or not one.call.arguments) for one in found):
         gaps.append(_NO_ARGUMENTS)
-    attributes = _attributes(spans[0][1]) if spans else {}
-    ids = {"trace": trace, "session": str(attributes.get("gen_ai.conversation.id", ""))}
-    return teller.story(file, gaps, ids=ids)
+    tools: dict[str, Mapping[str, Any]] = {}
+    ids = {"trace": trace}
+    for _, raw in spans:
+        attributes = _attributes(raw)
+        tools |= _tools(attributes)
+        if session := attributes.get("gen_ai.conversation.id") or attributes.get("session.id"):
+            ids.setdefault("session", str(session))
+    return teller.story(file, gaps, tools=tools, ended=_ended(spans), ids=ids)
+
+
+def _tools(attributes: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The schemas of the tools on offer."""
+    offered = parsed(attributes.get("gen_ai.tool.definitions"))
+    found = offered if isinstance(offered, list) else list(indexed.tools(attributes))
+    return schemas({"tools": [one for one in found if isinstance(one, dict)]})
+
+
+def _ended(spans: list[tuple[int, Mapping[str, Any]]]) -> str:
+    """Whether the span that holds all others ended, and how."""
+    for _, span in spans:
+        if not text_of(span, "parentSpanId") and wall_of(span.get("endTimeUnixNano")):
+            error = _error(span, {})
+            return f"error: {error}" if error else "ended"
+    return ""
 
 
 def _operation(span: Mapping[str, Any]) -> str:
@@ -110,49 +135,69 @@ def _span(line: int, span: Mapping[str, Any]) -> Span | None:
     attributes = _attributes(span)
     start = wall_of(span.get("startTimeUnixNano")) or 0
     end = wall_of(span.get("endTimeUnixNano")) or start
-    status = object_of(span, "status")
-    error = ""
-    if any(status.get("code") == code for code in _ERROR):
-        error = text_of(status, "message") or str(attributes.get("error.type", "error"))
+    error = _error(span, attributes)
     match _operation(span):
         case "tool":
             return _tool(span, attributes, Span(start, end, error=error, line=line))
         case "model":
-            reasons = attributes.get("gen_ai.response.finish_reasons")
-            reason = reasons[0] if isinstance(reasons, list) and reasons else reasons
-            indexed = _indexed(attributes, "finish_reason")
+            answered = _messages(attributes, "output")
             return Span(
                 start,
                 end,
                 asked=_messages(attributes, "input"),
-                answered=_messages(attributes, "output"),
+                answered=answered,
                 model=str(
                     attributes.get("gen_ai.response.model")
                     or attributes.get("gen_ai.request.model")
                     or attributes.get("llm.model_name", "")
                 ),
-                finish_reason=str(reason or indexed or ""),
-                usage=usage_of(
-                    attributes.get("gen_ai.usage.input_tokens"),
-                    attributes.get("gen_ai.usage.output_tokens"),
-                ),
+                finish_reason=_finish_reason(attributes),
+                usage=_usage(attributes),
                 error=error,
                 line=line,
+                silent=not answered,
             )
     return None
 
 
+def _error(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> str:
+    status = object_of(span, "status")
+    if not any(status.get("code") == code for code in _ERROR):
+        return ""
+    return text_of(status, "message") or str(attributes.get("error.type", "error"))
+
+
+def _finish_reason(attributes: Mapping[str, Any]) -> str:
+    reasons = attributes.get("gen_ai.response.finish_reasons")
+    reason = reasons[0] if isinstance(reasons, list) and reasons else reasons
+    return str(reason or attributes.get("llm.finish_reason") or indexed.finish_reason(attributes))
+
+
+def _usage(attributes: Mapping[str, Any]) -> Usage | None:
+    """Tokens by the names in use: GenAI's, its older ones, OpenInference's."""
+    read, written, cached, thought = (
+        next((attributes[name] for name in names if name in attributes), None) for names in _TOKENS
+    )
+    tokens = usage_of(read, written)
+    return (
+        replace(tokens, cached_tokens=whole(cached), reasoning_tokens=whole(thought))
+        if tokens
+        else None
+    )
+
+
 def _tool(span: Mapping[str, Any], attributes: Mapping[str, Any], made: Span) -> Span:
-    call_id = str(attributes.get("gen_ai.tool.call.id") or text_of(span, "spanId"))
+    known = attributes.get("gen_ai.tool.call.id")
+    call_id = str(known or text_of(span, "spanId"))
     name = attributes.get("gen_ai.tool.name") or attributes.get("tool.name") or span.get("name", "")
     arguments = attributes.get("gen_ai.tool.call.arguments", attributes.get("input.value"))
     told = attributes.get("gen_ai.tool.call.result", attributes.get("output.value"))
-    words = made.error or (told if isinstance(told, str) else json.dumps(told))
+    words = told if isinstance(told, str) else made.error or json.dumps(told)
     answer = None
     if told is not None or made.error:
         answer = ToolCallResponse(call_id, words, is_error=bool(made.error))
     call = ToolCall(call_id, str(name), parsed(arguments) if arguments is not None else {})
-    return Span(made.start, made.end, call=call, told=answer, line=made.line)
+    return replace(made, error="", call=call, told=answer, own_id=not known)
 
 
 def _messages(attributes: Mapping[str, Any], side: str) -> tuple[Message, ...]:
@@ -167,7 +212,7 @@ def _messages(attributes: Mapping[str, Any], side: str) -> tuple[Message, ...]:
             parts = tuple(_parts(entry.get("parts") or entry.get("content")))
             default = "user" if side == "input" else "assistant"
             found.append(Message(text_of(entry, "role") or default, parts))
-    return tuple(found) or tuple(_old_messages(attributes, side))
+    return tuple(found) or tuple(indexed.messages(attributes, side))
 
 
 def _parts(value: Any) -> Iterator[Part]:
@@ -189,44 +234,6 @@ def _parts(value: Any) -> Iterator[Part]:
                 yield ToolCallResponse(call_id, told if isinstance(told, str) else json.dumps(told))
             case _:
                 yield Other(kind)
-
-
-def _old_messages(attributes: Mapping[str, Any], side: str) -> Iterator[Message]:
-    """The indexed form: `gen_ai.prompt.0.role`, `gen_ai.prompt.0.content` …"""
-    texts: dict[int, dict[str, str]] = {}
-    calls: dict[int, dict[int, dict[str, str]]] = {}
-    for key, value in attributes.items():
-        call = _INDEXED_CALL.fullmatch(key)
-        text = None if call else _INDEXED.fullmatch(key)
-        if call and _side(call) == side:
-            at = calls.setdefault(int(call.group(3)), {}).setdefault(int(call.group(4)), {})
-            at[call.group(5)] = str(value)
-        elif text and _side(text) == side:
-            texts.setdefault(int(text.group(3)), {})[text.group(4)] = str(value)
-    for number in sorted(texts.keys() | calls.keys()):
-        fields = texts.get(number, {})
-        role = fields.get("role") or ("user" if side == "input" else "assistant")
-        parts: list[Part] = [Text(fields["content"])] if fields.get("content") else []
-        parts += [
-            ToolCall(one.get("id", ""), one.get("name", ""), parsed(one.get("arguments")))
-            for one in calls.get(number, {}).values()
-        ]
-        yield Message(role, tuple(parts))
-
-
-def _side(found: re.Match[str]) -> str:
-    return {"prompt": "input", "completion": "output"}.get(found.group(1) or "", found.group(2))
-
-
-def _indexed(attributes: Mapping[str, Any], field: str) -> str:
-    return next(
-        (
-            str(value)
-            for key, value in attributes.items()
-            if (found := _INDEXED.fullmatch(key)) and found.group(4) == field
-        ),
-        "",
-    )
 
 
 def _attributes(span: Mapping[str, Any]) -> dict[str, Any]:

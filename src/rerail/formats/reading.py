@@ -15,8 +15,10 @@ from rerail.formats import (
     codex,
     har,
     inspect_log,
+    langsmith,
     openai_agents,
     otlp,
+    qwen_code,
     swe_agent,
     tau2,
 )
@@ -45,13 +47,16 @@ class Imported:
 
 
 FORMATS: Final = (
+    Format(qwen_code.NAME, qwen_code.recognises, qwen_code.read),
     Format(claude_code.NAME, claude_code.recognises, claude_code.read),
     Format(codex.NAME, codex.recognises, codex.read),
     Format(openai_agents.NAME, openai_agents.recognises, openai_agents.read),
+    Format(langsmith.NAME, langsmith.recognises, langsmith.read),
     Format(otlp.NAME, otlp.recognises, otlp.read),
     Format(har.NAME, har.recognises, har.read),
     Format(swe_agent.NAME, swe_agent.recognises, swe_agent.read),
     Format(tau2.NAME, tau2.recognises, tau2.read),
+    Format(inspect_log.NAME, inspect_log.recognises, inspect_log.read),
     Format(chats.NAME, chats.recognises, chats.read),
 )
 
@@ -69,7 +74,7 @@ def import_file(path: Path, *, mapping: Path | None = None, plugins: bool = Fals
     for known in (*FORMATS, *(_plugged_in() if plugins else ())):
         if known.recognises(file):
             return Imported(known.name, tuple(known.read(file)))
-    names = ", ".join([*(known.name for known in FORMATS), inspect_log.NAME])
+    names = ", ".join(known.name for known in FORMATS)
     hint = f"known are {names}; for JSON lines of your own write --mapping FILE"
     raise ImportRefused(f"cannot import {path}: it has none of the known formats", hint=hint)
 

@@ -1,21 +1,23 @@
 """Model calls and tool calls told as spans, as tracers do: put in order, each message said once.
 
-Knows no file: OpenTelemetry and OpenAI's Agents SDK give it the same form.
+Knows no file: OpenTelemetry, OpenAI's Agents SDK and LangSmith give it the same form.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from rerail.formats.making import Teller
-from rerail.llm.view import Message, ToolCall, ToolCallResponse, Usage
+from rerail.llm.view import Message, Other, Part, ToolCall, ToolCallResponse, Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One span: a model call (`asked`, `answered`) or a tool call (`call`, `told`).
+    """One span: a model call (`asked`, `answered`, or `silent` where its words are not there) or a
+    tool call (`call`, `told`).
 
-    `line` is where it stands in a file of lines, else 0.
+    `line` is where it stands in a file of lines, else 0. `own_id` says that a tool's `call_id` is
+    the span's, not the model's.
     """
 
     start: int
@@ -29,6 +31,8 @@ class Span:
     usage: Usage | None = None
     error: str = ""
     line: int = 0
+    silent: bool = False
+    own_id: bool = False
 
 
 def tell(teller: Teller, spans: Iterable[Span]) -> None:
@@ -38,32 +42,81 @@ def tell(teller: Teller, spans: Iterable[Span]) -> None:
     comes from the tool's own span.
     """
     found = sorted(spans, key=lambda span: (span.start, -span.end))
-    by_models = {
-        part.call_id
-        for span in found
-        for message in (*span.asked, *span.answered)
-        for part in message.parts
-        if isinstance(part, ToolCall | ToolCallResponse)
-    }
+    both = _Sides(found)
     said: Counter[str] = Counter()
     for span in found:
         if span.call is not None:
-            if span.call.call_id not in by_models:
-                _say_tool(teller, span, span.call)
-        elif span.asked or span.answered or span.error:
-            _say_model(teller, span, said)
+            _say_tool(teller, span, span.call, both)
+        elif span.asked or span.answered or span.error or span.silent:
+            _say_model(teller, both.marked(span), said)
 
 
-def _say_tool(teller: Teller, span: Span, call: ToolCall) -> None:
-    teller.say(Message("assistant", (call,)), line=span.line, at=span.start)
-    if span.told is not None:
-        teller.say(Message("tool", (span.told,)), line=span.line, at=span.end)
+@dataclass(slots=True)
+class _Sides:
+    """Which call of a model each tool's span is. Where a tracer gives the two no common id, it is
+    the first call of that name, asked for before and not taken yet, with equal arguments where
+    there is one."""
+
+    spans: Sequence[Span]
+    ids: dict[int, str] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        waiting: list[ToolCall] = []
+        seen: set[str] = set()
+        for span in self.spans:
+            for part in _parts(span):
+                if isinstance(part, ToolCallResponse):
+                    self.told.add(part.call_id)
+                elif isinstance(part, ToolCall) and part.call_id not in seen:
+                    seen.add(part.call_id)
+                    waiting.append(part)
+            if span.call is not None:
+                self._take(span, span.call, waiting)
+
+    def _take(self, span: Span, call: ToolCall, waiting: list[ToolCall]) -> None:
+        same = [one for one in waiting if one.call_id == call.call_id]
+        alike = [one for one in waiting if span.own_id and one.name == call.name]
+        equal = [one for one in alike if one.arguments == call.arguments]
+        for one in [*same, *equal, *alike][:1]:
+            waiting.remove(one)
+            self.ids[id(span)] = one.call_id
+            if span.told is not None and span.told.is_error:
+                self.failed.add(one.call_id)
+
+    def marked(self, span: Span) -> Span:
+        """A model's span, with the failures that only the tools' spans tell."""
+        return replace(span, asked=tuple(map(self._marked, span.asked))) if self.failed else span
+
+    def _marked(self, message: Message) -> Message:
+        parts = tuple(
+            replace(part, is_error=True)
+            if isinstance(part, ToolCallResponse) and part.call_id in self.failed
+            else part
+            for part in message.parts
+        )
+        return Message(message.role, parts)
+
+
+def _parts(span: Span) -> Iterable[Part]:
+    return (part for message in (*span.asked, *span.answered) for part in message.parts)
+
+
+def _say_tool(teller: Teller, span: Span, call: ToolCall, both: _Sides) -> None:
+    known = both.ids.get(id(span))
+    if known is None:
+        teller.say(Message("assistant", (call,)), line=span.line, at=span.start)
+    if span.told is not None and (known is None or known not in both.told):
+        told = replace(span.told, call_id=known or call.call_id)
+        teller.say(Message("tool", (told,)), line=span.line, at=span.end)
 
 
 def _say_model(teller: Teller, span: Span, said: Counter[str]) -> None:
     for message in new_ones(span.asked, said):
         teller.say(message, line=span.line, at=span.start)
-    for message in span.answered or (Message("assistant", ()),):
+    nothing = Message("assistant", (Other("words that were not kept"),) if span.silent else ())
+    for message in span.answered or (nothing,):
         said[repr(message.parts)] += 1
         teller.say(
             message,

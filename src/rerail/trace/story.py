@@ -46,9 +46,10 @@ class Gap:
 class Story:
     """One source's run. `recorded` is true for a tape, false for what was imported.
 
-    `tools` gives the JSON schema of each tool's arguments, where the source holds it. `ended` is
-    the source's own word for how the run ended, empty where it has none. `ids` are the identifiers
-    that the source gives the run, by kind (`run`, `task`, `session`, `trace`).
+    `tools` gives the JSON schema of each tool's arguments, where the source holds it, an empty one
+    for a tool that has none. `ended` is the source's own word for how the run ended, empty where it
+    has none. `ids` are the identifiers that the source gives the run, by kind (`run`, `task`,
+    `session`, `trace`).
     """
 
     source: str
