@@ -10,13 +10,17 @@ import pytest
 CALL = {
     "id": "k",
     "type": "function",
-    "function": {"name": "get_order", "arguments": '{"id": "W5512"}'},
+    "function": {"name": "cancel_order", "arguments": '{"id": "W5512"}'},
 }
 MESSAGES = [
-    {"role": "user", "content": "Where is W5512?"},
+    {"role": "user", "content": "Cancel W5512."},
     {"role": "assistant", "content": None, "tool_calls": [CALL]},
-    {"role": "tool", "tool_call_id": "k", "content": '{"id": "W5512", "tracking_id": "TR80017"}'},
-    {"role": "assistant", "content": "Order W5512 does not have tracking.\x1b[2J"},
+    {
+        "role": "tool",
+        "tool_call_id": "k",
+        "content": '{"error": "on its way", "tracking_id": "TR80017"}',
+    },
+    {"role": "assistant", "content": "Order W5512 has been cancelled.\x1b[2J"},
 ]
 
 
@@ -49,7 +53,7 @@ def test_what_a_file_holds_and_cannot_show(transcript: Path, rerail: Callable[..
 def test_the_conversation_with_its_places(transcript: Path, rerail: Callable[..., Any]) -> None:
     told = rerail("import", transcript, "--said")
     assert "message 2" in told.lines
-    assert '  →         get_order(id="W5512")' in told.lines
+    assert '  →         cancel_order(id="W5512")' in told.lines
     assert "\x1b" not in told.out
 
 
@@ -69,9 +73,9 @@ def test_as_json_every_finding_has_its_evidence(several: Path, rerail: Callable[
     document = rerail("import", several, "--diagnose", "--json").json
     assert document["format"] == "chat-messages"
     assert [run["ids"] for run in document["runs"]] == [{"task": "7"}, {"task": "8"}]
-    denied = next(one for one in document["findings"] if one["detector"] == "denied-record")
-    assert denied["evidence"][0]["source"] == "runs.json run 1"
-    assert denied["evidence"][0]["ref"] == "message 3"
+    false = next(one for one in document["findings"] if one["detector"] == "false-success")
+    assert false["evidence"][0]["source"] == "runs.json run 1"
+    assert false["evidence"][0]["ref"] == "message 3"
 
 
 @pytest.mark.parametrize(
