@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from rerail.capture.exchange import ExchangeRecord
 from rerail.capture.probes import ProbeLogs, Turns
-from rerail.capture.recorder import ExchangeRecord, Recorder
+from rerail.capture.recorder import Recorder
 from rerail.clock import RunClock
 from rerail.launch.run_folder import ProbeSettings, RunFolder
 from rerail.probe.log import Hello, hello_line, read_hello, turns_in
