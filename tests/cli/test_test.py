@@ -67,6 +67,17 @@ def test_a_strangers_words_stay_words(
     }  # fmt: skip
 
 
+def test_whose_tape_it_is_is_said_where_it_is_a_strangers(
+    failed: Path, tmp_path: Path, rerail: Callable[..., Any]
+) -> None:
+    told = rerail("test", failed, "-o", tmp_path / "kept")
+    assert "not recorded by you on this machine" in told.err
+    assert "python3 agent.py" in told.err
+    own = tmp_path / "own.tape"
+    assert rerail("record", "-q", "-o", own, "--", "false").status == 1
+    assert "not recorded" not in rerail("test", own, "-o", tmp_path / "kept").err
+
+
 def test_a_request_that_is_no_model_call_is_no_step(
     make_tape: Callable[..., Recording], tmp_path: Path, rerail: Callable[..., Any]
 ) -> None:

@@ -122,7 +122,7 @@ def test_the_recorder_killed_at_fifty_moments(
         # The agent is not left hanging: its connection ends, and it says so.
         status = rail.folder / f"{name}.status"
         wait_until(lambda: status.exists() and status.read_text(), f"agent {name} hangs")
-        assert int(status.read_text()) in (18, 56)
+        assert int(status.read_text()) in (18, 52, 56)
         return look_at_what_is_left(path, streams[name], committed, killed)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -42,6 +42,13 @@ def test_the_page_shows_what_was_published_last(folder: RunFolder) -> None:
     assert counter % 2 == 0
 
 
+def test_a_time_that_no_clock_says_is_the_last_that_can_be_shown(folder: RunFolder) -> None:
+    folder.page.wall_base, folder.page.wall_limit = (1 << 64) - 1, -(1 << 70)
+    folder.publish()
+    assert page_of(folder)[3] == (1 << 63) - 1
+    assert page_of(folder)[5] == -(1 << 63) + 1
+
+
 def test_a_turn_is_counted_for_its_process_and_for_the_run(folder: RunFolder) -> None:
     for process in (2, 0, 2, 70000):
         folder.turn_begins(process)

@@ -20,7 +20,18 @@ def test_a_hello_comes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [b"", b"hello", b"hello\t", b"hello\t[]", b'hello\t{"pid":"x"}', b"t\t0\t1\t5", b"\xff"]
+    "line",
+    [
+        b'hello\t{"pid":18446744073709551616}',
+        b'hello\t{"inside":-1}',
+        b"",
+        b"hello",
+        b"hello\t",
+        b"hello\t[]",
+        b'hello\t{"pid":"x"}',
+        b"t\t0\t1\t5",
+        b"\xff",
+    ],
 )
 def test_what_is_no_hello_is_none(line: bytes) -> None:
     assert read_hello(line) is None

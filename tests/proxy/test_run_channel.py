@@ -146,6 +146,22 @@ def test_another_number_of_descriptors_than_named_is_not_understood() -> None:
         os.close(read)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        STARTED | {"child": 1 << 70, "descriptors": []},
+        STARTED | {"parent": -1, "descriptors": []},
+        STARTED | {"starts": {"stdout": -5}, "descriptors": []},
+        STARTED | {"starts": {"stdout": 1 << 64}, "descriptors": []},
+        {"do": "pid", "child": 2, "pid": 1 << 64},
+        {"do": "end", "child": 2, "status": 1 << 64},
+        {"do": "signal", "child": 2, "signal": 1 << 64},
+    ],
+)
+def test_a_number_that_no_system_gives_is_not_understood(said: dict[str, Any]) -> None:
+    assert understood(said, []) is None
+
+
 def test_an_end_is_understood_and_what_is_not_known_is_not() -> None:
     assert understood({"do": "end", "child": 2, "status": -9}, []) == Ended(2, -9)
     assert understood({"do": "dance"}, []) is None

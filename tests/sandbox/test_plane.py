@@ -218,6 +218,47 @@ def test_no_message_reaches_a_local_socket_outside(tries: Tries, kind: socket.So
     assert "done" not in (found["send"], found["message"])
 
 
+WAYS = """
+service = sys.argv[2]
+folder, name = os.path.split(service)
+def connect(path): socket.socket(socket.AF_UNIX).connect(path)
+os.symlink(service, "link")
+os.symlink(folder + "/in", "folder")
+tried("link", lambda: connect("link"))
+tried("link-here", lambda: connect(os.getcwd() + "/link"))
+tried("up", lambda: connect("folder/../" + name))
+held = os.open(folder, os.O_PATH)
+tried("held", lambda: connect(f"/proc/self/fd/{held}/{name}"))
+os.symlink(f"/proc/thread-self/fd/{held}", "held")
+tried("held-by-link", lambda: connect("held/" + name))
+own = socket.socket(socket.AF_UNIX); own.bind("own"); own.listen()
+os.symlink("own", "link-to-own")
+tried("own", lambda: connect("link-to-own"))
+tried("nothing", lambda: connect("/nothing/there"))
+os.chdir(folder)
+tried("entered", lambda: connect("/proc/self/cwd/" + name))
+tried("beside", lambda: connect(name))
+"""
+
+
+def test_no_way_round_leads_to_a_local_socket_outside(tries: Tries) -> None:
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    (folder / "in").mkdir()
+    with socket.socket(socket.AF_UNIX) as service:
+        service.bind(str(folder / "service"))
+        (folder / "service").chmod(0o777)
+        service.listen()
+        service.setblocking(False)
+        found = tries(WAYS, str(folder / "service"))
+        with pytest.raises(BlockingIOError):
+            service.accept()
+    shutil.rmtree(folder)
+    assert found.pop("own") == "done"
+    assert found.pop("nothing") == "ENOENT"
+    assert set(found.values()) == {"ECONNREFUSED"}, found
+
+
 def test_nobody_can_be_served_but_by_a_local_socket(tries: Tries) -> None:
     found = tries("""
 tried("bind", lambda: socket.socket().bind(("127.0.0.1", 0)))

@@ -1,9 +1,10 @@
 """`rerail test`: make a regression test out of a tape."""
 
+import os
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -17,6 +18,9 @@ from rerail.trace.case import Case
 
 if TYPE_CHECKING:
     from rerail.testing.verdicts import Expect
+
+
+_SHOWN: Final = 200
 
 
 @click.command(cls=TakesCommand)
@@ -93,6 +97,7 @@ def test(
         named = str(folder_of_case) if folder_of_case is not None else ""
         made = Regression(name or opened.run.task_id, command, wanted, where, named)
         file, data = made.write(opened, folder, project=Path.cwd(), overwrite=force)
+        _warn_of_a_stranger(opened, command)
         if case is not None:
             write(case, "test", by, linked_test(file, case))
         if as_json:
@@ -102,6 +107,19 @@ def test(
             say(one_line(f"{file} and {data}"))
             click.echo(f"rerail: run it with `pytest {shlex.quote(str(file))}`", err=True)
     return 0
+
+
+def _warn_of_a_stranger(tape: Tape, command: list[str]) -> None:
+    """A test is trusted as the code beside it is: whose tape it is must be said before it runs."""
+    from rerail.playback.strangers import files_are_known
+
+    if not files_are_known(tape, os.environ):
+        click.echo(
+            "rerail: this tape was not recorded by you on this machine, and its test runs "
+            f"{one_line(shlex.join(command))[:_SHOWN]} in the files it holds: "
+            f"look at it first (`rerail show {shlex.quote(str(tape.path))}`)",
+            err=True,
+        )
 
 
 def diagnosed_at(case: Case) -> str | None:

@@ -37,6 +37,7 @@ REAL_CLOCK: Final = 1
 """A flag of the page: from now on a probe hands out the system's own time."""
 
 _PAGE: Final = struct.Struct("<QQQqqqQ")
+_LATEST: Final = (1 << 63) - 1
 _PREFIX: Final = "rerail-run-"
 _LOCK: Final = "page"
 _PLACES: Final = ("/tmp", "/dev/shm")  # noqa: S108 - a folder of our own is made there
@@ -141,7 +142,8 @@ class RunFolder:
         page, shown = self.page, self._shown
         self._count += 2
         shown[8:16] = (self._count - 1).to_bytes(8, "little")
-        fields = (page.turn, page.wall_base, page.mono_base, page.wall_limit, page.flags)
+        times = map(_of_63_bits, (page.wall_base, page.mono_base, page.wall_limit))
+        fields = (page.turn, *times, page.flags)
         _PAGE.pack_into(shown, 0, PAGE_VERSION, self._count - 1, *fields)
         shown[8:16] = self._count.to_bytes(8, "little")
 
@@ -192,6 +194,11 @@ class RunFolder:
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+
+def _of_63_bits(time: int) -> int:
+    """A time as the page can say it: one on a stranger's tape may be any number."""
+    return max(-_LATEST, min(time, _LATEST))
 
 
 def place_for_run() -> Path:

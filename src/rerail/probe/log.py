@@ -6,10 +6,10 @@
 """
 
 import re
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 _Read = TypeVar("_Read")
@@ -21,22 +21,25 @@ _NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _JOB: Final = re.compile(rb"@[0-9a-f]{16}")
 
 
+_Number = Annotated[int, Meta(ge=0, lt=1 << 31)]
+
+
 class Hello(Struct, frozen=True):
     """Who writes a log. `key` and `n` are the same for the same process of a replay.
 
     `inside` is the number of the recorded child that it is part of, 0 for none.
     """
 
-    pid: int = 0
-    ppid: int = 0
+    pid: _Number = 0
+    ppid: _Number = 0
     argv: list[str] = []
     executable: str = ""
     version: str = ""
     key: str = ""
-    n: int = 0
+    n: _Number = 0
     cwd: str = ""
     kind: str = ""
-    inside: int = 0
+    inside: _Number = 0
 
     @property
     def name(self) -> str:

@@ -4,13 +4,19 @@ import os
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from rerail.proxy.pipes import PipeEnd, is_a_name
 from rerail.tape.records import StreamKind, StreamName
+
+Number = Annotated[int, Meta(ge=0, lt=1 << 31)]
+"""Of a process, of a signal: a tape holds no number that is larger than 64 bits."""
+
+Status = Annotated[int, Meta(ge=-(1 << 31), lt=1 << 32)]
+Offset = Annotated[int, Meta(ge=0, lt=1 << 62)]
 
 OUTPUTS: Final[tuple[StreamName, ...]] = ("stdout", "stderr")
 STREAMS: Final[tuple[StreamName, ...]] = ("stdin", *OUTPUTS)
@@ -36,15 +42,15 @@ class Started(Struct, frozen=True, tag_field="do", tag="start"):
     that its words may name.
     """
 
-    child: int
-    parent: int
+    child: Number
+    parent: Number
     argv: list[str]
     cwd: str
     shell: bool
     streams: dict[StreamName, StreamKind]
     descriptors: list[str]
-    inside: int = 0
-    starts: dict[StreamName, int] = {}
+    inside: Number = 0
+    starts: dict[StreamName, Offset] = {}
     plays: bool = False
     told: bytes = b""
     told_all: bool = False
@@ -55,21 +61,21 @@ class Started(Struct, frozen=True, tag_field="do", tag="start"):
 class Runs(Struct, frozen=True, tag_field="do", tag="pid"):
     """It runs."""
 
-    child: int
-    pid: int
+    child: Number
+    pid: Number
 
 
 class Failed(Struct, frozen=True, tag_field="do", tag="failed"):
     """It could not be started."""
 
-    child: int
+    child: Number
     why: str
 
 
 class Passed(Struct, frozen=True, tag_field="do", tag="passed"):
     """A piece of a stream, as the probe heard it."""
 
-    child: int
+    child: Number
     stream: StreamName
     data: bytes
 
@@ -77,7 +83,7 @@ class Passed(Struct, frozen=True, tag_field="do", tag="passed"):
 class StreamEnded(Struct, frozen=True, tag_field="do", tag="stream"):
     """The end of a stream, as the probe heard it."""
 
-    child: int
+    child: Number
     stream: StreamName
     how: PipeEnd
 
@@ -85,7 +91,7 @@ class StreamEnded(Struct, frozen=True, tag_field="do", tag="stream"):
 class Told(Struct, frozen=True, tag_field="do", tag="told"):
     """What it has been told so far is not what its plan expects; another plan is asked for."""
 
-    child: int
+    child: Number
     told: bytes
     told_all: bool
 
@@ -93,34 +99,34 @@ class Told(Struct, frozen=True, tag_field="do", tag="told"):
 class Spoke(Struct, frozen=True, tag_field="do", tag="spoke"):
     """It was told this, and speaks JSON-RPC: what it says is asked for."""
 
-    child: int
+    child: Number
     data: bytes
 
 
 class Diverged(Struct, frozen=True, tag_field="do", tag="diverged"):
     """It was told something that its plan does not expect, after something had been given."""
 
-    child: int
+    child: Number
 
 
 class Signalled(Struct, frozen=True, tag_field="do", tag="signal"):
     """The agent is about to send it a signal; it waits for an answer before it does."""
 
-    child: int
-    signal: int
+    child: Number
+    signal: Number
 
 
 class Ending(Struct, frozen=True, tag_field="do", tag="ending"):
     """It is about to end, as its plan says; that is waited for."""
 
-    child: int
+    child: Number
 
 
 class Ended(Struct, frozen=True, tag_field="do", tag="end"):
     """The agent waited for it; `status` is negative for a signal."""
 
-    child: int
-    status: int
+    child: Number
+    status: Status
 
 
 Saying = (

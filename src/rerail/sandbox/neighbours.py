@@ -27,6 +27,10 @@ AF_VSOCK: Final = 40
 SOCK_RAW: Final = 3
 SOCK_TYPE_MASK: Final = 0xF
 
+_PROCESSES: Final = "/proc"
+_MOST_LINKS: Final = 40
+"""The kernel follows no more on one way."""
+
 _SOCKETCALL_CONNECT: Final = 3
 _EACCES, _ENOSYS = 13, 38
 
@@ -125,6 +129,37 @@ def leads_to(pid: int, path: str, allowed: Iterable[Path]) -> bool:
         return False
     own = Path("/proc/self")
     return any(_identity(own, str(socket.absolute())) == wanted for socket in allowed)
+
+
+def where_it_leads(pid: int, path: str) -> str | None:
+    """The path without a link in it that `path` of process `pid` leads to; its end may be missing.
+
+    Followed name by name, as the kernel does it. None where that cannot be known: `/proc` shows
+    each process itself, and us another thing. Raises OSError where the process is gone.
+    """
+    if not path.startswith("/"):
+        path = f"{os.readlink(f'/proc/{pid}/cwd')}/{path}"  # noqa: PTH115
+    place, ahead, links = "", path.split("/")[::-1], 0
+    while ahead:
+        name = ahead.pop()
+        if name == "..":
+            place = place.rpartition("/")[0]
+        elif name not in ("", "."):
+            place = f"{place}/{name}"
+            target = _link(place)
+            links += target is not None
+            if place == _PROCESSES or links > _MOST_LINKS:
+                return None
+            if target is not None:
+                place = "" if target.startswith("/") else place.rpartition("/")[0]
+                ahead += target.split("/")[::-1]
+    return place or "/"
+
+
+def _link(place: str) -> str | None:
+    with suppress(OSError):
+        return os.readlink(place)  # noqa: PTH115
+    return None
 
 
 def _identity(process: Path, path: str) -> tuple[int, int] | None:

@@ -18,10 +18,16 @@ from msgspec.structs import replace
 from rerail.sandbox import notify, stead
 from rerail.sandbox.levels import Attempt, Refused
 from rerail.sandbox.machine import Architecture
-from rerail.sandbox.neighbours import SOCK_TYPE_MASK, leads_to, made_inside, path_in
+from rerail.sandbox.neighbours import (
+    SOCK_TYPE_MASK,
+    leads_to,
+    made_inside,
+    path_in,
+    where_it_leads,
+)
 from rerail.sandbox.passing import Address, internet_address, is_stream, listeners, program_of
 from rerail.sandbox.staying import answer_all, stay_behind
-from rerail.sandbox.writes import absolute, is_beneath, refused_path
+from rerail.sandbox.writes import is_beneath, refused_path
 
 WATCHING: Final = "have connections to paths looked at"
 """The step by which a child comes under the filter that asks."""
@@ -133,19 +139,26 @@ class Watch:
         return notify.DONE
 
     def _neighbour(self, call: notify.Call, path: str) -> int:
-        if self._is_own(call, path):
-            return 0
-        if self._allowed and leads_to(call.pid, path, self._allowed):
+        if self._is_own(call, path) if self._ports is None else self._is_beneath_own(call, path):
             return 0
         self._note(call, "unix socket", path)
         return errno.ECONNREFUSED
 
     def _is_own(self, call: notify.Call, path: str) -> bool:
-        if self._ports is None:
-            return made_inside(call.pid, path)
-        place = absolute(call.pid, path)
-        # Where nothing is, the kernel may say so itself.
-        return is_beneath(place, self._free) or not Path(place).exists()
+        if made_inside(call.pid, path):
+            return True
+        return bool(self._allowed) and leads_to(call.pid, path, self._allowed)
+
+    def _is_beneath_own(self, call: notify.Call, path: str) -> bool:
+        with suppress(OSError):
+            place = where_it_leads(call.pid, path)
+            if place is None:
+                return False
+            if is_beneath(place, self._own) or place in map(os.path.realpath, self._allowed):
+                return True
+            # Where nothing is, the kernel may say so itself.
+            return not os.path.lexists(place)
+        return False
 
     def _look_at_way_out(self, call: notify.Call, address: Address) -> None:
         """The kernel refuses by itself what does not lead to the recorder, or stay inside."""

@@ -38,3 +38,9 @@ def test_an_event_past_the_last_is_not_there() -> None:
     check_event(Number("e", 3), 3)
     with pytest.raises(NotOnTape):
         check_event(Number("e", 4), 3)
+
+
+def test_numbers_further_apart_than_anything_can_count_are_named() -> None:
+    """A stranger's tape may have any."""
+    hint = not_there(Number("r", 9), range(1, 1 << 64)).hint
+    assert hint == f"it has exchanges r1 to r{(1 << 64) - 1}"

@@ -79,7 +79,7 @@ def not_there(number: Number, existing: range) -> NotOnTape:
             hint=f"it has no {nouns}; `rerail show TAPE` shows what it has",
         )
     first, last = f"{number.kind}{existing[0]}", f"{number.kind}{existing[-1]}"
-    there = f"{nouns} {first} to {last}" if len(existing) > 1 else f"only {noun} {first}"
+    there = f"{nouns} {first} to {last}" if first != last else f"only {noun} {first}"
     return NotOnTape(f"there is no {noun} {number} on this tape", hint=f"it has {there}")
 
 
