@@ -17,7 +17,7 @@ from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.final import FinalState, final_state
 from rerail.trace.finding import Evidence
 from rerail.trace.gathered import Gathered
-from rerail.trace.glance import how_sure
+from rerail.trace.glance import ended_well, how_sure
 from rerail.trace.investigation import diagnosed, look
 from rerail.trace.record import CaseSource, Record
 from rerail.trace.safety import Safety, safety
@@ -55,6 +55,12 @@ class Glanced:
     def spoken(self) -> bool:
         """Whether models were asked anything."""
         return any(story.said for story in self.stories)
+
+    @property
+    def well(self) -> bool:
+        """Whether it ended well, and nothing speaks against it."""
+        noticed = self.diagnosis.first is not None or self.diagnosis.candidates
+        return not noticed and ended_well(self.found)
 
     @property
     def sure(self) -> list[str]:

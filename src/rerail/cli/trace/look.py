@@ -72,6 +72,9 @@ def _title(seen: Glanced) -> Iterator[str]:
 def _broke_first(seen: Glanced) -> None:
     _part("What broke first?")
     first = seen.diagnosis.first
+    if seen.well:
+        say(styled("  nothing that the records show: the run ended well", fg="green", bold=True))
+        return
     if first is None:
         say(styled("  not known", fg="yellow", bold=True))
         for candidate in seen.diagnosis.candidates[:_SHOWN]:
