@@ -9,7 +9,7 @@ import click
 from rerail.cli.screen.texts import json_text, one_line, quantity, say, styled
 from rerail.cli.trace.advising import advised
 from rerail.cli.trace.glanced import Glanced, glanced
-from rerail.cli.trace.shared import heading, json_option, number_option
+from rerail.cli.trace.shared import command, heading, json_option, number_option
 from rerail.trace.final import UNKNOWN
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.record import text
@@ -53,7 +53,7 @@ def _print(seen: Glanced) -> None:
     _part("What is to be done next?")
     for one in advised(seen):
         say(one_line(f"  {one.why}"))
-        _command(one.command)
+        command(one.command)
 
 
 def _title(seen: Glanced) -> Iterator[str]:
@@ -80,9 +80,9 @@ def _broke_first(seen: Glanced) -> None:
         for candidate in seen.diagnosis.candidates[:_SHOWN]:
             _finding(seen, candidate, "perhaps ")
         _more(len(seen.diagnosis.candidates), "candidate")
-        for what, command in seen.last_seen():
+        for what, opened_by in seen.last_seen():
             say(one_line(f"  {what}"))
-            _command(command)
+            command(opened_by)
         return
     _finding(seen, first, "")
     if first.contradicts:
@@ -96,12 +96,12 @@ def _finding(seen: Glanced, finding: Finding, perhaps: str) -> None:
     category = styled(f"{perhaps}{finding.category}", fg=colour, bold=True)
     say(f"  {category}: {one_line(finding.what)}")
     if perhaps and finding.evidence:
-        _command(seen.opens(finding.evidence[0]))
+        command(seen.opens(finding.evidence[0]))
 
 
 def _place(seen: Glanced, place: Evidence) -> None:
     say(one_line(f"    {place.ref:<5} {' '.join(place.says.split())}"))
-    _command(seen.opens(place), indent=10)
+    command(seen.opens(place), indent=10)
 
 
 def _world(seen: Glanced) -> None:
@@ -117,7 +117,7 @@ def _world(seen: Glanced) -> None:
         more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
         say(one_line(f"  the agent worked in {folder}: {names}{more}"))
         if changed:
-            _command(f"rerail show {seen.named()} --files start..end")
+            command(f"rerail show {seen.named()} --files start..end")
 
 
 def _part(title: str) -> None:
@@ -129,11 +129,6 @@ def _more(count: int, noun: str) -> None:
     if count > _SHOWN:
         more = quantity(count - _SHOWN, f"more {noun}")
         say(f"  and {more}: `rerail trace diagnose CASE` has them all")
-
-
-def _command(command: str, *, indent: int = 4) -> None:
-    if command:
-        say(styled(" " * indent + one_line(command), fg="cyan"))
 
 
 def _values(seen: Glanced) -> dict[str, Any]:

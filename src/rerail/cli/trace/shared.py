@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,6 +88,24 @@ def places(evidence: Iterable[Evidence]) -> str:
     """Evidence as it is written behind a line: `[A e41, A e44]`."""
     found = ", ".join(dict.fromkeys(f"{place.source} {place.ref}" for place in evidence))
     return f"  [{found}]" if found else ""
+
+
+def opens(path: Path, place: Evidence, *, recorded: bool) -> str:
+    """The command that opens a place, or where it stands in another program's file."""
+    if not recorded:
+        return f"{place.ref} of {path}"
+    return f"rerail show {shlex.quote(str(seen_from_here(path)))} {place.ref}"
+
+
+def seen_from_here(path: Path) -> Path:
+    """A path as it is typed here, where that is shorter."""
+    return min(path, Path(os.path.relpath(path)), key=lambda one: len(str(one)))
+
+
+def command(text: str, *, indent: int = 4) -> None:
+    """A line to be pasted into a shell."""
+    if text:
+        say(styled(" " * indent + one_line(text), fg="cyan"))
 
 
 def say_finding(finding: Finding, mark: str) -> None:
