@@ -9,19 +9,12 @@ import click
 from rerail.cli.screen.texts import json_text, one_line, quantity, say, styled
 from rerail.cli.trace.advising import advised
 from rerail.cli.trace.glanced import Glanced, glanced
-from rerail.cli.trace.shared import command, heading, json_option, number_option
+from rerail.cli.trace.shared import STATE_COLOURS, command, heading, json_option, number_option
 from rerail.trace.final import UNKNOWN
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.record import text
 
 _SHOWN: Final = 3
-_COLOURS: Final = {
-    "contained": "green",
-    "rolled back": "green",
-    "applied": "yellow",
-    "partially applied": "red",
-    "unresolved": "red",
-}
 
 
 @click.command()
@@ -107,7 +100,11 @@ def _place(seen: Glanced, place: Evidence) -> None:
 def _world(seen: Glanced) -> None:
     state, questions = seen.safety.state, seen.safety.questions
     _part("How does the world stand?")
-    say("  " + styled(state, fg=_COLOURS[state], bold=True) + one_line(f": {seen.safety.because}"))
+    say(
+        "  "
+        + styled(state, fg=STATE_COLOURS[state], bold=True)
+        + one_line(f": {seen.safety.because}")
+    )
     retry = questions[3]
     can = {"yes": "can start by itself", "no": "cannot start by itself"}.get(retry.answer)
     say(one_line(f"  another run {can or 'may start by itself'}: {retry.because}"))

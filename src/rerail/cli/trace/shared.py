@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -20,10 +20,18 @@ from rerail.trace.case_seal import seal_key
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.log_source import LogSource, read_mapping
 from rerail.trace.record import CaseSource
+from rerail.trace.safety import State
 from rerail.trace.sources_of_case import Opener, SourceEntry, opened_sources
 from rerail.trace.story_source import StorySource
 from rerail.trace.tape_source import TapeSource
 
+STATE_COLOURS: Final[Mapping[State, str]] = {
+    "contained": "green",
+    "rolled back": "green",
+    "applied": "yellow",
+    "partially applied": "red",
+    "unresolved": "red",
+}
 case_argument = click.argument("case", type=click.Path(path_type=Path))
 by_option = click.option(
     "--by", metavar="NAME", help="Who writes this record of the case; else the name of the login."
