@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rerail.testing.verdicts import Expect, judge
+from rerail.testing.verdicts import Expect, Words, judge
 
 
 def use(exchange: int, how: str = "not asked", **more: Any) -> dict[str, Any]:
@@ -88,3 +88,30 @@ def test_what_is_shown(found: dict[str, Any], at: str, again: bool | None, says:
 def test_a_run_that_is_followed(found: dict[str, Any], holds: bool) -> None:
     expect: Expect = "follow"
     assert bool(judge(found, expect)) == holds
+
+
+TRACEBACK = "Traceback (most recent call last):\n  File \"agent.py\", line 9\nKeyError: 'x'\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "again"),
+    [
+        (Words(TRACEBACK), 1, None),
+        (Words(TRACEBACK), 0, False),
+        (Words("thread 'main' panicked at src/main.rs:3:5"), 101, None),
+        (Words("TypeError: x\n    at main\n\nNode.js v22.1.0\n"), 1, None),
+        (Words("refused: not under this customer\n"), 1, False),
+        (Words(f"{TRACEBACK}Refused: not this customer", "Refused: "), 1, False),
+        (Words(TRACEBACK, "Refused: "), 1, None),
+        (Words("bye", "Refused: "), 0, None),
+    ],
+)
+def test_a_crash_before_the_place_is_no_refusal(
+    words: Words, status: int, again: bool | None
+) -> None:
+    found = ended(CAME, use(2), status=status)
+    assert judge(found, "avoid", "r2", words).again == again
+
+
+def test_what_was_asked_instead_needs_no_word() -> None:
+    assert judge(report(CAME, use(6)), "avoid", "r6", Words(TRACEBACK)).again is False

@@ -49,9 +49,13 @@ class ReplayedRun:
     def __repr__(self) -> str:
         return "the replayed run"  # pytest shows it beside each judgement of it
 
-    def avoids(self, at: str) -> "Judgement":
-        """Whether all before `at` (`r6`, `s3`, `end`) was followed, and that not done again."""
-        return self._judged("avoid", at)
+    def avoids(self, at: str, *, refusal: str = "") -> "Judgement":
+        """Whether all before `at` (`r6`, `s3`, `end`) was followed, and that not done again.
+
+        `refusal` is what the command says where its guard refuses: an end before `at` without it is
+        none. Where it is not given, a command that broke down with an exception refused nothing.
+        """
+        return self._judged("avoid", at, refusal)
 
     def reproduces(self, at: str) -> "Judgement":
         """Whether that was done again as recorded."""
@@ -61,10 +65,10 @@ class ReplayedRun:
         """Whether the whole tape was followed, and the command ended as recorded."""
         return self._judged("follow", "end")
 
-    def _judged(self, expect: "Expect", at: str) -> "Judgement":
-        from rerail.testing.verdicts import judge
+    def _judged(self, expect: "Expect", at: str, refusal: str = "") -> "Judgement":
+        from rerail.testing.verdicts import Words, judge
 
-        found = judge(self.report, expect, at)
+        found = judge(self.report, expect, at, Words(self.said, refusal))
         self.note(
             SHOWN, "nothing" if found.again is None else "again" if found.again else "avoided"
         )

@@ -39,11 +39,19 @@ class Judgement:
 _Found = tuple[bool | None, str]
 
 
-def judge(report: Report, expect: Expect, at: str = END) -> Judgement:
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the command `said`, and what it says where its guard refuses: empty, nobody knows."""
+
+    said: str = ""
+    refusal: str = ""
+
+
+def judge(report: Report, expect: Expect, at: str = END, words: Words = Words()) -> Judgement:
     """Judge a replay. `at` is where the recorded run went wrong: `r6`, `s3` or `end`."""
     if expect == "follow":
         return _follows(report)
-    again, text = _at_the_end(report) if at == END else _at_a_request(report, at)
+    again, text = _at_the_end(report) if at == END else _at_a_request(report, at, words)
     return Judgement(again is not None and again == (expect == "reproduce"), text, again)
 
 
@@ -69,7 +77,7 @@ def _at_the_end(report: Report) -> _Found:
     return False, f"the command ended with {now}, and the recorded one with {recorded['status']}"
 
 
-def _at_a_request(report: Report, at: str) -> _Found:
+def _at_a_request(report: Report, at: str, words: Words) -> _Found:
     use = next((use for use in report["uses"] if _is(use, at)), None)
     if use is None:
         return None, f"there is no {at} on the tape"
@@ -82,10 +90,10 @@ def _at_a_request(report: Report, at: str) -> _Found:
     early = _left_before(report, place)
     if early:
         return None, early
-    return _not_asked(report, at, place)
+    return _not_asked(report, at, place, words)
 
 
-def _not_asked(report: Report, at: str, place: "_Place") -> _Found:
+def _not_asked(report: Report, at: str, place: "_Place", words: Words) -> _Found:
     """A refusal may end the command with any status; one that followed nothing refused nothing."""
     instead, ended = report["divergence"], report["ended"]
     if instead:
@@ -98,7 +106,30 @@ def _not_asked(report: Report, at: str, place: "_Place") -> _Found:
         return None, f"the recorded reply to {at} could not be read"
     if ended["status"] and not _came(report, place):
         return None, f"{said}, and nothing recorded was asked"
+    unlike = _unlike_a_refusal(ended["status"], words)
+    if unlike:
+        return None, f"{said}, {unlike}"
     return False, f"all before {at} was followed, and {at} was not asked again: {said}"
+
+
+_CRASHES: Final = (
+    ("Traceback (most recent call last):", "an exception that nobody caught"),
+    ("\nNode.js v", "an exception that nobody caught"),
+    ("\npanic: ", "a panic"),
+    ("panicked at ", "a panic"),
+    ('Exception in thread "main"', "an exception that nobody caught"),
+)
+"""How programs say on their way out that they broke down: Python, Node, Go, Rust, Java."""
+
+
+def _unlike_a_refusal(status: int, words: Words) -> str:
+    """Why an end before the place is not taken for a guard's word; empty where it is."""
+    if words.refusal:
+        return "" if words.refusal in words.said else f"and did not say “{words.refusal}”"
+    crash = next((name for sign, name in _CRASHES if sign in words.said), "") if status else ""
+    if not crash:
+        return ""
+    return f'with {crash}; a guard that refuses so is known by `refusal="what it says"`'
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,22 @@
 """How sure a first divergence is, in words: what it rests on, and what may be otherwise yet."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.gathered import Gathered
+from rerail.trace.record import text
+
+_WELL: Final = ("applied", "checked")
+
+
+def ended_well(found: Gathered) -> bool:
+    """Whether the run says of itself that it came to its end, and well."""
+    ended = found.last("task.ended")
+    if ended is not None:
+        return text(ended, "state") in _WELL
+    run = found.last("run.ended")
+    return run is not None and text(run, "status") == "0"
 
 
 def how_sure(found: Gathered, diagnosis: Diagnosis) -> list[str]:
@@ -43,4 +56,6 @@ def _doubts(found: Gathered, diagnosis: Diagnosis) -> Iterator[str]:
     if gaps:
         yield f"{gaps} more things could not be captured, or cannot be shown by the source"
     if found.competing:
-        yield f"the order of {len(found.competing)} pairs of records is not known"
+        count = len(found.competing)
+        pairs = "a pair of records" if count == 1 else f"{count} pairs of records"
+        yield f"the order of {pairs} is not known"

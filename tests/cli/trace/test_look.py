@@ -94,3 +94,28 @@ def test_the_state_of_a_target_is_not_taken_from_the_runner(tmp_path: Path, rera
     tape.agents_plane()
     tape.end("applied")
     assert rerail("trace", tmp_path / "run.tape", "--json").json["safety"]["state"] == "unresolved"
+
+
+def test_of_a_run_that_ended_well_nothing_is_made(tmp_path: Path, rerail: Verb) -> None:
+    tape = PlaneTape.begin(tmp_path / "run.tape")
+    tape.agents_plane()
+    tape.check(failed=False)
+    tape.approve()
+    tape.act()
+    tape.end("applied")
+    done = rerail("trace", tmp_path / "run.tape")
+    assert "nothing that the records show: the run ended well" in done.out
+    assert "applied: attempt T-1 was accepted, and the target shows it" in done.out
+    assert "'What did RUN-8894 do?'" in done.out
+
+
+def test_a_target_that_said_no_needs_no_reconciling(tmp_path: Path, rerail: Verb) -> None:
+    tape = PlaneTape.begin(tmp_path / "run.tape")
+    tape.agents_plane()
+    tape.check(failed=False)
+    tape.approve()
+    tape.act("rejected", after="limit 3")
+    tape.end("rejected")
+    looked = rerail("trace", tmp_path / "run.tape", "--json").json
+    assert looked["safety"]["state"] == "contained"
+    assert looked["next"][0]["why"].startswith("every attempt's outcome is known")

@@ -248,6 +248,16 @@ def test_diagnose_and_safety_become_records(case: Path, rerail: Verb) -> None:
     assert records(case) == ["001-opened.json", "002-diagnosis.json", "003-safety.json"]
 
 
+def test_what_opens_the_first_divergence_can_be_pasted(
+    case: Path, rerail: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(case.parent.parent)
+    lines = [line.split() for line in rerail("trace", "diagnose", case).lines]
+    offered = [words[1:] for words in lines if words[:2] == ["rerail", "show"]]
+    assert offered == [["show", "runs/run-8894.tape", "e11"], ["show", "runs/run-8894.tape", "e2"]]
+    assert {rerail(*words).status for words in offered} == {0}
+
+
 def test_every_place_that_is_named_opens(case: Path, rerail: Verb, tape: Path) -> None:
     document = rerail("trace", "diagnose", case, "--json").json
     for place in document["first"]["evidence"]:

@@ -54,10 +54,15 @@ def _approvals(seen: Glanced) -> Iterator[Advised]:
 
 def _mend(seen: Glanced) -> Iterator[Advised]:
     diagnosis = seen.diagnosis
+    if seen.well:
+        return
     if diagnosis.classification == "unresolved":
         yield from _read_on(seen)
         return
-    yield Advised(ADVICE[diagnosis.classification].recovery, _of_category(seen))
+    why = ADVICE[diagnosis.classification].recovery
+    if diagnosis.classification == "target" and seen.safety.questions[4].answer == "no":
+        why = "every attempt's outcome is known: mend what the target refused, then run it anew"
+    yield Advised(why, _of_category(seen))
 
 
 def _read_on(seen: Glanced) -> Iterator[Advised]:
@@ -91,7 +96,7 @@ def _keep(seen: Glanced) -> Iterator[Advised]:
         yield Advised("write it down, every line with its evidence", f"rerail trace report {case}")
         return
     run = seen.final.run_id if seen.final.run_id != UNKNOWN else "this run"
-    question = f"Why did {run} fail?"
+    question = f"What did {run} do?" if seen.well else f"Why did {run} fail?"
     command = f"rerail trace open {seen.named()} --question {shlex.quote(question)}"
     yield Advised("freeze it and hold its task: an investigation that others can check", command)
     if seen.tape is not None and seen.found.kinds[seen.tape.name]["http.request"]:

@@ -1,5 +1,6 @@
 """`rerail trace diagnose`: the first broken assumption that the records support."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,17 +12,22 @@ from rerail.cli.trace.against import against
 from rerail.cli.trace.shared import (
     by_option,
     case_argument,
+    command,
     heading,
     json_option,
     opened,
+    opens,
     places,
     section,
     write,
 )
+from rerail.trace.case import Case
 from rerail.trace.categories import ADVICE
 from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.finding import Finding
 from rerail.trace.investigation import diagnosed, look
+from rerail.trace.record import CaseSource
+from rerail.trace.sources_of_case import entries_of
 
 
 @click.command()
@@ -46,18 +52,20 @@ def diagnose(case: Path, good: Path | None, by: str | None, as_json: bool) -> in
     if as_json:
         say(json_text(body))
     else:
-        _print(diagnosis)
+        _print(diagnosis, found, sources)
         _print_against(good, other)
     return int(diagnosis.first is None)
 
 
-def _print(diagnosis: Diagnosis) -> None:
+def _print(diagnosis: Diagnosis, case: Case, sources: Sequence[CaseSource]) -> None:
     heading(f"classification: {diagnosis.classification}")
     if diagnosis.orchestration:
         say("a defect of the trace or of the orchestration: the agent's reasoning is not read")
     if diagnosis.first is not None:
         first = diagnosis.first
         say(one_line(f"first divergence: {first.what}{places(first.evidence)}"))
+        for line in _opened_by(first, case, sources):
+            command(line)
         if first.contradicts:
             say(one_line(f"contradicts: {first.contradicts}"))
         if diagnosis.classification != "unresolved":
@@ -68,6 +76,14 @@ def _print(diagnosis: Diagnosis) -> None:
     section("not read, since a link is broken", diagnosis.unread, _category)
     section("missing records", diagnosis.missing, lambda finding: "missing")
     section("context, not blamed", diagnosis.context, _category)
+
+
+def _opened_by(finding: Finding, case: Case, sources: Sequence[CaseSource]) -> Iterator[str]:
+    """The commands that open a finding's places."""
+    recorded = {source.name: source.recorded for source in sources}
+    paths = {entry.name: entry.found_at(case.folder) for entry in entries_of(case)}
+    for place in dict.fromkeys(finding.evidence):
+        yield opens(paths[place.source], place, recorded=recorded[place.source])
 
 
 def _print_against(good: Path | None, lines: list[str]) -> None:

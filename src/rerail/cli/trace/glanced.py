@@ -1,6 +1,5 @@
 """What one look at a failed run comes to, and the commands that open its places. Prints nothing."""
 
-import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,14 +9,14 @@ from typing import Final
 
 from rerail.cli.trace.open import tapes_of
 from rerail.cli.trace.safety import held
-from rerail.cli.trace.shared import opened, opener
+from rerail.cli.trace.shared import opened, opener, opens, seen_from_here
 from rerail.clock import wall_ns
 from rerail.tape.records import ProcessEnded, ProcessStarted
 from rerail.trace.diagnosis import Diagnosis
 from rerail.trace.final import FinalState, final_state
 from rerail.trace.finding import Evidence
 from rerail.trace.gathered import Gathered
-from rerail.trace.glance import how_sure
+from rerail.trace.glance import ended_well, how_sure
 from rerail.trace.investigation import diagnosed, look
 from rerail.trace.record import CaseSource, Record
 from rerail.trace.safety import Safety, safety
@@ -57,6 +56,12 @@ class Glanced:
         return any(story.said for story in self.stories)
 
     @property
+    def well(self) -> bool:
+        """Whether it ended well, and nothing speaks against it."""
+        noticed = self.diagnosis.first is not None or self.diagnosis.candidates
+        return not noticed and ended_well(self.found)
+
+    @property
     def sure(self) -> list[str]:
         """How sure the first divergence is."""
         return how_sure(self.found, self.diagnosis)
@@ -75,9 +80,7 @@ class Glanced:
         source = next((one for one in self.sources if one.name == place.source), None)
         if source is None:
             return ""
-        if isinstance(source, TapeSource):
-            return f"rerail show {self.named(place.source)} {place.ref}"
-        return f"{place.ref} of {self.paths[place.source]}"
+        return opens(self.paths[place.source], place, recorded=source.recorded)
 
     def last_seen(self) -> list[tuple[str, str]]:
         """What stands on record last, where nothing decides: what failed, and what was said."""
@@ -132,14 +135,16 @@ def glanced(run: str, number: int = 0) -> Iterator[Glanced]:
     folder = Path(run)
     if folder.is_dir():
         with opened(folder) as (case, sources):
-            paths = {entry.name: _short(entry.found_at(folder)) for entry in entries_of(case)}
+            paths = {
+                entry.name: seen_from_here(entry.found_at(folder)) for entry in entries_of(case)
+            }
             yield _look(paths, sources, folder)
         return
-    paths, entries, found = {}, list[SourceEntry](), list[CaseSource]()
+    paths, taken, found = {}, list[SourceEntry](), list[CaseSource]()
     with ExitStack() as stack:
         for path in tapes_of(run):
-            entry = offered(path, next_name(entries), run=number)
-            entries.append(entry)
+            entry = offered(path, next_name(taken), run=number)
+            taken.append(entry)
             found.append(stack.enter_context(opened_file(entry, opener())))
             paths[entry.name] = path
         yield _look(paths, found, None)
@@ -151,11 +156,6 @@ def _look(paths: Mapping[str, Path], sources: Sequence[CaseSource], case: Path |
     state = safety(looked.found, now=wall_ns(), held=held(final))
     diagnosis = diagnosed(sources, looked)
     return Glanced(paths, sources, case, looked.found, diagnosis, final, state, looked.stories)
-
-
-def _short(path: Path) -> Path:
-    """Seen from here, where that is shorter."""
-    return min(path, Path(os.path.relpath(path)), key=lambda one: len(str(one)))
 
 
 def badly(ended: ProcessEnded) -> bool:

@@ -9,19 +9,12 @@ import click
 from rerail.cli.screen.texts import json_text, one_line, quantity, say, styled
 from rerail.cli.trace.advising import advised
 from rerail.cli.trace.glanced import Glanced, glanced
-from rerail.cli.trace.shared import heading, json_option, number_option
+from rerail.cli.trace.shared import STATE_COLOURS, command, heading, json_option, number_option
 from rerail.trace.final import UNKNOWN
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.record import text
 
 _SHOWN: Final = 3
-_COLOURS: Final = {
-    "contained": "green",
-    "rolled back": "green",
-    "applied": "yellow",
-    "partially applied": "red",
-    "unresolved": "red",
-}
 
 
 @click.command()
@@ -53,7 +46,7 @@ def _print(seen: Glanced) -> None:
     _part("What is to be done next?")
     for one in advised(seen):
         say(one_line(f"  {one.why}"))
-        _command(one.command)
+        command(one.command)
 
 
 def _title(seen: Glanced) -> Iterator[str]:
@@ -72,14 +65,17 @@ def _title(seen: Glanced) -> Iterator[str]:
 def _broke_first(seen: Glanced) -> None:
     _part("What broke first?")
     first = seen.diagnosis.first
+    if seen.well:
+        say(styled("  nothing that the records show: the run ended well", fg="green", bold=True))
+        return
     if first is None:
         say(styled("  not known", fg="yellow", bold=True))
         for candidate in seen.diagnosis.candidates[:_SHOWN]:
             _finding(seen, candidate, "perhaps ")
         _more(len(seen.diagnosis.candidates), "candidate")
-        for what, command in seen.last_seen():
+        for what, opened_by in seen.last_seen():
             say(one_line(f"  {what}"))
-            _command(command)
+            command(opened_by)
         return
     _finding(seen, first, "")
     if first.contradicts:
@@ -93,18 +89,22 @@ def _finding(seen: Glanced, finding: Finding, perhaps: str) -> None:
     category = styled(f"{perhaps}{finding.category}", fg=colour, bold=True)
     say(f"  {category}: {one_line(finding.what)}")
     if perhaps and finding.evidence:
-        _command(seen.opens(finding.evidence[0]))
+        command(seen.opens(finding.evidence[0]))
 
 
 def _place(seen: Glanced, place: Evidence) -> None:
     say(one_line(f"    {place.ref:<5} {' '.join(place.says.split())}"))
-    _command(seen.opens(place), indent=10)
+    command(seen.opens(place), indent=10)
 
 
 def _world(seen: Glanced) -> None:
     state, questions = seen.safety.state, seen.safety.questions
     _part("How does the world stand?")
-    say("  " + styled(state, fg=_COLOURS[state], bold=True) + one_line(f": {seen.safety.because}"))
+    say(
+        "  "
+        + styled(state, fg=STATE_COLOURS[state], bold=True)
+        + one_line(f": {seen.safety.because}")
+    )
     retry = questions[3]
     can = {"yes": "can start by itself", "no": "cannot start by itself"}.get(retry.answer)
     say(one_line(f"  another run {can or 'may start by itself'}: {retry.because}"))
@@ -114,7 +114,7 @@ def _world(seen: Glanced) -> None:
         more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
         say(one_line(f"  the agent worked in {folder}: {names}{more}"))
         if changed:
-            _command(f"rerail show {seen.named()} --files start..end")
+            command(f"rerail show {seen.named()} --files start..end")
 
 
 def _part(title: str) -> None:
@@ -126,11 +126,6 @@ def _more(count: int, noun: str) -> None:
     if count > _SHOWN:
         more = quantity(count - _SHOWN, f"more {noun}")
         say(f"  and {more}: `rerail trace diagnose CASE` has them all")
-
-
-def _command(command: str, *, indent: int = 4) -> None:
-    if command:
-        say(styled(" " * indent + one_line(command), fg="cyan"))
 
 
 def _values(seen: Glanced) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from rerail.cli.screen.texts import json_text, one_line, say
+from rerail.cli.screen.texts import json_text, one_line, say, styled
 from rerail.cli.trace.shared import (
+    STATE_COLOURS,
     by_option,
     case_argument,
-    heading,
     json_option,
     opened,
     places,
@@ -46,7 +46,8 @@ def safety(case: Path, by: str | None, as_json: bool) -> int:
 
 
 def _print(result: Safety) -> None:
-    heading(f"status: {result.state}")
+    state = styled(result.state, fg=STATE_COLOURS[result.state], bold=True)
+    say(styled("status: ", bold=True) + state)
     say(one_line(f"because {result.because}"))
     for question in result.questions:
         say(one_line(question.asks))

@@ -2,10 +2,11 @@
 
 import getpass
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -19,10 +20,18 @@ from rerail.trace.case_seal import seal_key
 from rerail.trace.finding import Evidence, Finding
 from rerail.trace.log_source import LogSource, read_mapping
 from rerail.trace.record import CaseSource
+from rerail.trace.safety import State
 from rerail.trace.sources_of_case import Opener, SourceEntry, opened_sources
 from rerail.trace.story_source import StorySource
 from rerail.trace.tape_source import TapeSource
 
+STATE_COLOURS: Final[Mapping[State, str]] = {
+    "contained": "green",
+    "rolled back": "green",
+    "applied": "yellow",
+    "partially applied": "red",
+    "unresolved": "red",
+}
 case_argument = click.argument("case", type=click.Path(path_type=Path))
 by_option = click.option(
     "--by", metavar="NAME", help="Who writes this record of the case; else the name of the login."
@@ -87,6 +96,24 @@ def places(evidence: Iterable[Evidence]) -> str:
     """Evidence as it is written behind a line: `[A e41, A e44]`."""
     found = ", ".join(dict.fromkeys(f"{place.source} {place.ref}" for place in evidence))
     return f"  [{found}]" if found else ""
+
+
+def opens(path: Path, place: Evidence, *, recorded: bool) -> str:
+    """The command that opens a place, or where it stands in another program's file."""
+    if not recorded:
+        return f"{place.ref} of {path}"
+    return f"rerail show {shlex.quote(str(seen_from_here(path)))} {place.ref}"
+
+
+def seen_from_here(path: Path) -> Path:
+    """A path as it is typed here, where that is shorter."""
+    return min(path, Path(os.path.relpath(path)), key=lambda one: len(str(one)))
+
+
+def command(text: str, *, indent: int = 4) -> None:
+    """A line to be pasted into a shell."""
+    if text:
+        say(styled(" " * indent + one_line(text), fg="cyan"))
 
 
 def say_finding(finding: Finding, mark: str) -> None:
