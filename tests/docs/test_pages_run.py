@@ -2,13 +2,14 @@
 
 import html
 import os
+import pwd
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.docs.terminal_page import Shell, agree, plain, typed
+from tests.docs.terminal_page import Shell, agree, learn, plain, typed
 
 ROOT = Path(__file__).parents[2]
 PORT = "8141"
@@ -17,7 +18,7 @@ PORT = "8141"
 
 @pytest.mark.journey
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("page", ["docs/nine-in-the-morning.md"])
+@pytest.mark.parametrize("page", ["docs/nine-in-the-morning.md", "docs/how-to/run.md"])
 def test_a_page_says_what_is_printed(page: str, tmp_path: Path, free_port: int) -> None:
     home = tmp_path / "ada"
     for folder in (home, tmp_path / "scratch", tmp_path / "tmp"):
@@ -29,11 +30,18 @@ def test_a_page_says_what_is_printed(page: str, tmp_path: Path, free_port: int) 
         "LOGNAME": "ada",
         "TMPDIR": str(tmp_path / "tmp"),
     }
+    user = pwd.getpwuid(os.getuid()).pw_name
+    here = {PORT: str(free_port)}
     with Shell(ROOT, environment, tmp_path / "scratch") as shell:
         for one in typed((ROOT / page).read_text("utf-8")):
-            said = "\n".join(shell.type(one.command.replace(PORT, str(free_port))))
-            printed = said.replace(str(home), "/home/ada").splitlines()
-            assert agree(one.printed, printed), "\n".join([f"$ {one.command}", *printed])
+            command = one.command
+            for shown, known in here.items():
+                command = command.replace(shown, known)
+            said = "\n".join(shell.type(command, one.answer))
+            said = said.replace(str(home), "/home/ada").replace(f"by {user})", "by ada)")
+            printed = said.splitlines()
+            assert agree(one.printed, printed), "\n".join([f"$ {command}", *printed])
+            here.update(learn(one.printed, printed))
 
 
 def test_the_picture_shows_what_the_page_says() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.terminal_page import Shell, Typed, agree, plain, typed
+from tests.docs.terminal_page import Shell, Typed, agree, learn, plain, typed
 
 PAGE = """
 ```console
@@ -61,3 +61,21 @@ def test_folder_and_variables_stay(tmp_path: Path) -> None:
             str(tmp_path / "below"), "two words", "terminal",
         ]  # fmt: skip
         assert shell.type("sh -c 'echo $WORD; exec sleep 60' &") == ["two words"]
+
+
+def test_ids_of_the_page_are_known_again() -> None:
+    shown = ["hold: H-86a978bcd9", "…", "T-ac910a28c6 is A-47d8ed6a8d"]
+    printed = ["hold: H-0000000000", "else", "T-1111111111 is A-2222222222"]
+    assert dict(learn(shown, printed)) == {
+        "H-86a978bcd9": "H-0000000000",
+        "T-ac910a28c6": "T-1111111111",
+        "A-47d8ed6a8d": "A-2222222222",
+    }
+
+
+def test_a_question_is_answered(tmp_path: Path) -> None:
+    asks = "read -p 'apply it? [y/N] ' word; echo said $word"
+    shown = ("apply it? [y/N] y", "said y")
+    assert Typed(asks, shown).answer == "y"
+    with Shell(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path) as shell:
+        assert agree(shown, shell.type(asks, "y"))
