@@ -33,7 +33,7 @@ _EACH_TIME: Final = tuple(
     )
 )
 
-_MADE_UP: Final = re.compile(r"\b(?:run|H|A|T)-[0-9a-f]{10,12}\b")
+_MADE_UP: Final = re.compile(r"\b(?:(?:run|H|A|T)-[0-9a-f]{10,12}|e\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,11 @@ def learn(shown: Sequence[str], printed: Sequence[str]) -> Iterator[tuple[str, s
         if found is not None:
             left.remove(found)
             yield from zip(_MADE_UP.findall(line), _MADE_UP.findall(found), strict=True)
+
+
+def translated(command: str, known: Mapping[str, str]) -> str:
+    """A command of the page with the ids that were made up here."""
+    return _MADE_UP.sub(lambda found: known.get(found[0], found[0]), command)
 
 
 class Shell(AbstractContextManager["Shell"]):
