@@ -1,7 +1,8 @@
 """A simulated model for this example: it answers with settings that keep to the policy.
 
 With `--slip` it raises the retries after a charge as well, which the policy in its prompt forbids.
-It says in every reply that it is simulated (`"model": "simulated-1"`).
+A number is the port to serve on, else it is one that is free. It says in every reply that it is
+simulated (`"model": "simulated-1"`).
 """
 
 import json
@@ -23,7 +24,8 @@ def main() -> None:
 
     signals = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    with SimulatedModel(answer) as model:
+    port = next((int(word) for word in sys.argv[1:] if word.isdigit()), 0)
+    with SimulatedModel(answer, port=port) as model:
         print(f"simulated model: {model.url}", flush=True)
         signal.sigwait(signals)
 

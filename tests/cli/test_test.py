@@ -109,6 +109,6 @@ def test_a_case_without_a_place_is_no_good_run(
     opened = ("trace", "open", made.path, "--question", "Why?", "-o", case, "--no-hold")
     assert rerail(*opened).status == 0
     asked = ("test", made.path, "-o", tmp_path / "kept", "--case", case)
-    rerail(*asked).assert_complaint(2, "names no place", "--at end")
+    rerail(*asked).assert_complaint(2, "no first divergence", "--at end")
     assert not (tmp_path / "kept").exists()
     assert rerail(*asked, "--at", "s1").status == 0

@@ -33,6 +33,8 @@ _EACH_TIME: Final = tuple(
     )
 )
 
+_MADE_UP: Final = re.compile(r"\b(?:(?:run|H|A|T)-[0-9a-f]{10,12}|e\d+)\b")
+
 
 @dataclass(frozen=True, slots=True)
 class Typed:
@@ -40,6 +42,12 @@ class Typed:
 
     command: str
     printed: tuple[str, ...]
+
+    @property
+    def answer(self) -> str:
+        """What the reader answers to the question that it asks."""
+        found = (re.search(r"\[y/N\] (\w+)$", line) for line in self.printed)
+        return next((match[1] for match in found if match), "")
 
 
 def typed(page: str) -> Iterator[Typed]:
@@ -85,6 +93,21 @@ def agree(shown: Sequence[str], printed: Sequence[str]) -> bool:
     return True
 
 
+def learn(shown: Sequence[str], printed: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Which made-up id of the page is which of those that were printed, line by line."""
+    left = list(printed)
+    for line in shown:
+        found = next((other for other in left if plain(other) == plain(line)), None)
+        if found is not None:
+            left.remove(found)
+            yield from zip(_MADE_UP.findall(line), _MADE_UP.findall(found), strict=True)
+
+
+def translated(command: str, known: Mapping[str, str]) -> str:
+    """A command of the page with the ids that were made up here."""
+    return _MADE_UP.sub(lambda found: known.get(found[0], found[0]), command)
+
+
 class Shell(AbstractContextManager["Shell"]):
     """A bash on a terminal: folder and variables stay from command to command.
 
@@ -114,18 +137,22 @@ class Shell(AbstractContextManager["Shell"]):
             process.terminate()
             process.communicate()
 
-    def type(self, command: str) -> list[str]:
-        """The lines that a command prints; one that ends with `&` goes on, and says one line."""
+    def type(self, command: str, answer: str = "") -> list[str]:
+        """The lines that a command prints; one that ends with `&` goes on, and says one line.
+
+        `answer` is typed once it asks.
+        """
         if command.endswith("&"):
             return [self._start(command.removesuffix("&"))]
         ours, theirs = pty.openpty()
         script = f". {self._state}\n{command}\n{{ declare -px; echo cd $PWD; }} > {self._state}"
         words = ["bash", "--norc", "-c", script]
+        heard = theirs if answer else subprocess.DEVNULL
         with subprocess.Popen(
-            words, env=self._environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
+            words, env=self._environment, stdin=heard, stdout=theirs, stderr=theirs
         ):
             os.close(theirs)
-            said = b"".join(_read(ours))
+            said = b"".join(_read(ours, f"{answer}\n".encode()))
         return said.decode("utf-8", "replace").replace("\r\n", "\n").splitlines()
 
     def _start(self, command: str) -> str:
@@ -138,9 +165,11 @@ class Shell(AbstractContextManager["Shell"]):
         return process.stdout.readline().rstrip()
 
 
-def _read(terminal: int) -> Iterator[bytes]:
+def _read(terminal: int, answer: bytes) -> Iterator[bytes]:
     """Until the other end is closed, which Linux tells as an error."""
     with suppress(OSError):
         while piece := os.read(terminal, 65536):
             yield piece
+            if piece.endswith(b"[y/N] "):
+                os.write(terminal, answer)
     os.close(terminal)

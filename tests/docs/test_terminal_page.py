@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.terminal_page import Shell, Typed, agree, plain, typed
+from tests.docs.terminal_page import Shell, Typed, agree, learn, plain, translated, typed
 
 PAGE = """
 ```console
@@ -61,3 +61,25 @@ def test_folder_and_variables_stay(tmp_path: Path) -> None:
             str(tmp_path / "below"), "two words", "terminal",
         ]  # fmt: skip
         assert shell.type("sh -c 'echo $WORD; exec sleep 60' &") == ["two words"]
+
+
+def test_ids_of_the_page_are_known_again() -> None:
+    shown = ["hold: H-86a978bcd9", "…", "T-ac910a28c6 is A-47d8ed6a8d", "e2 read", "e20 told"]
+    printed = ["hold: H-0000000000", "else", "T-1111111111 is A-2222222222", "e3 read", "e21 told"]
+    known = dict(learn(shown, printed))
+    assert known == {
+        "H-86a978bcd9": "H-0000000000",
+        "T-ac910a28c6": "T-1111111111",
+        "A-47d8ed6a8d": "A-2222222222",
+        "e2": "e3",
+        "e20": "e21",
+    }
+    assert translated("show e20 e2 e5 H-86a978bcd9", known) == "show e21 e3 e5 H-0000000000"
+
+
+def test_a_question_is_answered(tmp_path: Path) -> None:
+    asks = "read -p 'apply it? [y/N] ' word; echo said $word"
+    shown = ("apply it? [y/N] y", "said y")
+    assert Typed(asks, shown).answer == "y"
+    with Shell(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path) as shell:
+        assert agree(shown, shell.type(asks, "y"))

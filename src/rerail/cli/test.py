@@ -84,10 +84,10 @@ def test(
     with Tape.open(tape) as opened:
         if case is not None:
             at = at or diagnosed_at(case)
-            if at is None and expect is None and _ended_well(opened):
+            if not (at or expect) and _ended_well(opened) and not _decided(case):
                 raise UsageProblem(
-                    "the case names no place where it went wrong, and the command ended with 0",
-                    hint="say it with --at s5 or --at end; a good run is kept without --case",
+                    "the case has no first divergence, and the recorded command ended with 0",
+                    hint="say where it went wrong: --at s5, or --at end",
                 )
         where, wanted = _what(opened, at, expect)
         command = context.meta[COMMAND] or opened.run.argv
@@ -120,6 +120,12 @@ def _warn_of_a_stranger(tape: Tape, command: list[str]) -> None:
             f"look at it first (`rerail show {shlex.quote(str(tape.path))}`)",
             err=True,
         )
+
+
+def _decided(case: Case) -> bool:
+    """Whether the case's diagnosis names a first divergence, be it one of no request."""
+    diagnosis = case.last("diagnosis")
+    return diagnosis is not None and diagnosis.body.get("first") is not None
 
 
 def diagnosed_at(case: Case) -> str | None:
