@@ -67,10 +67,13 @@ def _best(tape: Tape, check: Check | None, how: Checking) -> Chosen:
     moments = Moments.on(tape)
     scores = score_tape(tape, moments, check, how, sorted(moments.at.keys() - {END}))
     if scores.best is None:
+        late = any(score.timed_out for score in scores.at.values())
         why = next((score.why for score in scores.at.values() if score.why), "")
         raise UserError(
             f"no step has a score: {why}",
-            hint=f"`rerail steps {tape.path} --check …` shows each of them",
+            hint="give it more time with --check-limit SECONDS"
+            if late
+            else f"`rerail steps {tape.path} --check …` shows each of them",
         )
     errors, known = scores.at[scores.best].errors, len(scores.at)
     return Chosen(scores.best, f"the last of {known} steps with the fewest errors ({errors})")
