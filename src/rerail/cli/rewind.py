@@ -184,6 +184,7 @@ def rewind(context: click.Context, /, **words: Any) -> int:
             overwrite=given.force,
             check=asked.parsed(),
             checking=how,
+            scores=chosen.scores,
             went_on=met,
             restore=given.restore,
         )
@@ -287,7 +288,8 @@ def _named(tape: Path, step: int) -> Path:
 
 def _tell(report: "RewindReport", output: int | None) -> None:
     from rerail.cli.screen.texts import block
-    from rerail.rewind.report import lines, to_json
+    from rerail.rewind.render import lines
+    from rerail.rewind.report import to_json
 
     if output is not None:
         with os.fdopen(os.dup(output), "wb") as stream:
