@@ -135,11 +135,16 @@ def _checked(
         errors_at_end=last.errors if last else None,
         why=last.why if last else "",
         level=kept.level if kept else "",
-        scores=[
-            Scored(step=None if step == END else step, errors=score.errors, why=score.why)
-            for step, score in sorted(before.at.items(), key=_end_last)
-        ],
+        scores=scored(before),
     )
+
+
+def scored(scores: Scores) -> list[Scored]:
+    """Scores as a report has them: by step, the end last."""
+    return [
+        Scored(step=None if step == END else step, errors=score.errors, why=score.why)
+        for step, score in sorted(scores.at.items(), key=_end_last)
+    ]
 
 
 def _end_last(scored: tuple[int, Score]) -> tuple[bool, int]:
