@@ -157,7 +157,8 @@ def test_the_files_of_a_step_stand_with_it(with_files: Path, rerail: Rerail) -> 
 
 def test_a_check_scores_each_step(with_files: Path, rerail: Rerail) -> None:
     result = rerail("steps", with_files, *CHECK)
-    assert (result.status, result.err) == (0, "")
+    assert result.status == 0
+    assert result.err.startswith("rerail: the check was ")
     rows = [line.split("\t") for line in result.lines]
     assert [[row[0], *row[3:]] for row in rows] == [
         ["s1", "1200", "5", "count", "+ log", "1", ""],
@@ -178,11 +179,33 @@ def test_one_step_shows_what_the_check_says(with_files: Path, rerail: Rerail) ->
 
 def test_scores_as_json(with_files: Path, rerail: Rerail) -> None:
     told = rerail("steps", with_files, "--json", *CHECK).json
+    kept = told["check"].pop("containment")
     assert told["check"] == {"command": CHECK[2], "count": "error", "best": 2}
+    assert kept["level"] in ("contained", "no network", "not contained")
     assert told["turns"][0]["score"] == {
-        "status": 1, "errors": 1, "why": None, "output": "error\n"
+        "status": 1, "errors": 1, "why": None, "output": "error\n", "refused": []
     }  # fmt: skip
     assert told["end"]["score"]["errors"] == 2
+
+
+def test_a_check_without_end_is_ended_and_the_mend_is_named(
+    with_files: Path, rerail: Rerail
+) -> None:
+    slow = ("--trust", "--check", "sleep 600", "--check-limit", "0.2")
+    result = rerail("steps", with_files, *slow)
+    assert [line.split("\t")[-2] for line in result.lines] == ["? (not done within 0.2 s)"] * 3
+    assert "3 scores came too late; --check-limit gives more time" in result.err
+    words = ["rewind", with_files, "--to", "best", "--hint", "x", *slow]
+    rerail(*words).assert_complaint(
+        2, "no step has a score: not done within 0.2 s", "--check-limit"
+    )
+
+
+def test_a_check_that_is_let_free_is_told_so(with_files: Path, rerail: Rerail) -> None:
+    result = rerail("steps", with_files, *CHECK, "--uncontained")
+    assert result.err == "rerail: the check was not contained, as was asked\n"
+    alone = rerail("steps", with_files, "--uncontained")
+    alone.assert_complaint(2, "--uncontained goes with --check", "--check")
 
 
 def test_a_check_that_cannot_be(with_files: Path, chat: Path, rerail: Rerail) -> None:

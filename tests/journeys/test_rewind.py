@@ -72,6 +72,12 @@ def test_a_failed_run_is_rewound_and_ends_well(rail: Rail, sdk: str, model: Simu
     assert report["chosen"] == f"the last of {TURNS + 1} steps with the fewest errors (1)"
     assert report["check"]["errors_at_end"] == 0
     assert report["replay"]["counts"]["matched_model_calls"] == 2
+    beside = report["against"]
+    assert (beside["recorded"]["ended"], beside["rewound"]["ended"]) == ("status 1", "status 0")
+    assert (beside["recorded"]["errors"], beside["rewound"]["errors"]) == (2, 0)
+    assert beside["differs"] == ["~ word.txt"]
+    known = [(one["step"], one["errors"]) for one in report["check"]["scores"]]
+    assert known == [(1, None), (2, 3), (3, 1), (4, 2), (5, 2), (None, 2)]
     live = model.asked[asked_before:]
     assert len(live) == report["live"]["turns"] == TURNS + 1 - 2
     assert report["live"]["input_tokens"] > 0
@@ -112,6 +118,17 @@ def _check_the_fork_names_its_parent_and_keeps_both_requests(
     for step in ("s3", "s4"):
         shown = rail.run(*rail.rerail("show", str(fork), step, "--raw", "--request"))
         assert HINT not in shown.text
+
+
+@pytest.mark.usefixtures("model")
+def test_what_came_of_it_is_told_beside_the_recorded_run(rail: Rail, sdk: str) -> None:
+    recorded = rail.record(*rail.python("mender.py", sdk))
+    words = ["rewind", *rail.names, str(recorded.tape), "--to", "best", *CHECK, "--hint", HINT]
+    ran = rail.run(*rail.rerail(*words))
+    assert ran.status == 0, ran.said
+    assert "scores: s1 ?, s2 3, s3 1 <, s4 2, s5 2, end 2" in ran.said
+    assert "  errors       2 " in ran.said
+    assert f"rerail diff {recorded.tape} {rail.folder}/run.s3.tape" in ran.said
 
 
 @pytest.mark.usefixtures("model")
@@ -353,6 +370,7 @@ def test_forks_that_end_badly_are_told_in_a_table(rail: Rail, sdk: str) -> None:
     ran = rail.run(*rail.rerail("rewind", *rail.names, *words, *other))
     assert ran.status == 1
     assert "2 forks at s5; 0 ended well" in ran.said
+    assert f"next:\n  rerail show {rail.folder}\n" in ran.said
     rows = [line.split("\t") for line in ran.text.splitlines()]
     assert [Path(row[0]).name for row in rows] == ["again-3.tape", "again-4.tape"]
     assert [row[1] for row in rows] == ["did not come to s5"] * 2

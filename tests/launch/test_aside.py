@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rerail.launch.aside import Aside, Said
+from rerail.launch.errand import OUTPUT_SIZE
 from rerail.launch.family import arguments_of
 
 
@@ -38,6 +39,40 @@ def test_leaving_ends_what_still_runs(tmp_path: Path) -> None:
         (tmp_path / "begun").read_bytes()
     thread.join(20)
     assert found[0].status == 128 + 9
+
+
+@pytest.fixture(params=[True, False], ids=["by its descriptor", "by waiting"])
+def ways_to_wait(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is a descriptor for a process's end, and where there is none."""
+    if not request.param:
+        monkeypatch.delattr(os, "pidfd_open")
+    elif not hasattr(os, "pidfd_open"):
+        pytest.skip("this system has no descriptor for a process's end")
+
+
+@pytest.mark.usefixtures("ways_to_wait")
+def test_a_line_has_its_time_and_all_it_started_is_ended_with_it(tmp_path: Path) -> None:
+    with Aside() as aside:
+        said = aside.shell("sleep 600 & echo $!; sleep 600", tmp_path, os.environ, seconds=0.3)
+    assert said.timed_out
+    assert said.status == 128 + 9
+    while arguments_of(int(said.output)):
+        """It has been told, and is on its way out."""
+
+
+@pytest.mark.usefixtures("ways_to_wait")
+def test_what_is_said_beyond_measure_is_cut_and_told(tmp_path: Path) -> None:
+    with Aside() as aside:
+        said = aside.shell(f"head -c {OUTPUT_SIZE + 1} /dev/zero", tmp_path, os.environ)
+    assert (said.cut, said.status, len(said.output)) == (True, 0, OUTPUT_SIZE)
+
+
+@pytest.mark.usefixtures("ways_to_wait")
+def test_both_streams_come_in_the_order_in_which_they_were_said(tmp_path: Path) -> None:
+    line = "for n in 1 2 3; do echo out $n; echo err $n >&2; done"
+    with Aside() as aside:
+        said = aside.shell(line, tmp_path, os.environ).output.decode()
+    assert said == "".join(f"out {n}\nerr {n}\n" for n in (1, 2, 3))
 
 
 WAITING = """

@@ -94,6 +94,26 @@ class Astray(Chores):
         return [*chores[:2], ToolCall(shell, SHELLS[shell](command))] if shell else []
 
 
+class AstrayByWords(Chores):
+    """The same for an agent that edits by words (aider): one good edit, then it makes it worse.
+
+    It goes on for as long as it is told of a failed test, and stops after three edits.
+    """
+
+    def reply(self, asked: Asked) -> Reply:
+        told = any(HINT in message.text for message in asked.messages)
+        done = sum("<<<<<<< SEARCH" in m.text for m in asked.messages if m.role == "assistant")
+        edits = [
+            ("The plan is a draft.", "The plan is a final."),
+            ("It has two lines.", "It has 2 lines.")
+            if told
+            else ("The plan is a final.", "The plan is a finale."),
+        ]
+        if not any("SEARCH/REPLACE" in message.text for message in asked.messages):
+            return Reply("Replace a word in the notes")
+        return Reply(_by_words(*edits[done]) if done < len(edits) else "I am done.")
+
+
 def _replacement(folder: Path) -> Mapping[str, Any]:
     return {
         "file_path": str(folder / NOTES),
@@ -112,18 +132,10 @@ def _without_tools(asked: Asked) -> str:
     if any("SEARCH/REPLACE" in message.text for message in asked.messages):
         if any("The plan is a final." in message.text for message in asked.messages[-1:]):
             return "The word is replaced."
-        return "\n".join(
-            [
-                "The word is replaced here:",
-                "",
-                NOTES,
-                "```",
-                "<<<<<<< SEARCH",
-                "The plan is a draft.",
-                "=======",
-                "The plan is a final.",
-                ">>>>>>> REPLACE",
-                "```",
-            ]
-        )
+        return _by_words("The plan is a draft.", "The plan is a final.")
     return "Replace a word in the notes"
+
+
+def _by_words(old: str, new: str) -> str:
+    lines = ["<<<<<<< SEARCH", old, "=======", new, ">>>>>>> REPLACE"]
+    return "\n".join(["The word is replaced here:", "", NOTES, "```", *lines, "```"])

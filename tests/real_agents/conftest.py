@@ -14,7 +14,7 @@ import pytest
 from rerail.testing.ca import CertificateAuthority
 from rerail.testing.model import SimulatedModel
 from tests.journeys.rail import Rail
-from tests.real_agents.chores import BEFORE, NOTES, Astray, Chores
+from tests.real_agents.chores import BEFORE, NOTES, Astray, AstrayByWords, Chores
 
 collect_ignore_glob = [] if os.environ.get("RERAIL_AGENTS") else ["test_*.py"]
 
@@ -79,6 +79,17 @@ def model_astray(
 ) -> SimulatedModel:
     """The same; it goes astray until it is told better."""
     return _under_their_names(rail, start_model, authority, Astray(desk))
+
+
+@pytest.fixture
+def model_astray_by_words(
+    rail: Rail,
+    desk: Path,
+    start_model: Callable[..., SimulatedModel],
+    authority: CertificateAuthority,
+) -> SimulatedModel:
+    """The same for an agent without tools."""
+    return _under_their_names(rail, start_model, authority, AstrayByWords(desk))
 
 
 def _under_their_names(

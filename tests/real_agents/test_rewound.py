@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,31 @@ def test_an_agent_that_failed_goes_back_and_ends_well(
     live = [asked for asked in model_astray.asked[before:] if asked.tools]
     assert len(live) == report["live"]["turns"] == 2
     _check_the_hint_has_its_place(live)
+    rail.stop_origins()
+    _check_the_fork_stands_alone(rail, recorded.tape, fork, report["step"])
+
+
+def test_an_agent_that_edits_by_words_goes_back_and_ends_well(
+    rail: Rail,
+    agents: Path,
+    model_astray_by_words: SimulatedModel,
+    need: Callable[[Path], Path],
+) -> None:
+    """aider: told of a failed test, it asks again. Its commits have no place here: see the docs."""
+    aider = next(kind for kind in KINDS if kind.name == "aider")
+    words = ["--no-auto-commits", *aider.arguments]
+    words[words.index("date")] = f"printf '{WANTED}' | cmp - {NOTES}"
+    kind = replace(aider, arguments=tuple(words))
+    recorded = record(rail, need(agents / kind.program), kind)
+    before = len(model_astray_by_words.asked)
+    fork = rail.folder.parent / "fork.tape"
+    options = ["--to", "best", *ERRORS, "--hint", HINT, "-o", str(fork), "--json"]
+    ran = rail.run(*rail.rerail("rewind", *rail.names, str(recorded.tape), *options), seconds=180)
+    assert ran.status == 0, ran.said
+    report = json.loads(ran.output)
+    assert (report["check"]["errors_at_step"], report["check"]["errors_at_end"]) == (1, 0)
+    live = model_astray_by_words.asked[before:]
+    assert all(sum(m.text.count(HINT) for m in asked.messages) == 1 for asked in live)
     rail.stop_origins()
     _check_the_fork_stands_alone(rail, recorded.tape, fork, report["step"])
 

@@ -1,15 +1,21 @@
 """Scores of steps: what a check says, what counts, which step is best, what is run how often."""
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rerail.errors import NotOnTape, UsageProblem, UserError
 from rerail.launch.aside import Said
+from rerail.launch.errand import OUTPUT_SIZE
+from rerail.playback.place import Choose
 from rerail.rewind.moments import END, Moments
 from rerail.rewind.scores import Check, Checking, Score, Scores, score_tape
+from rerail.sandbox.choose import choose_sandbox
 from rerail.tape.reader import Tape
+from rerail.testing.origin import HOLD, Origin
 from tests.rewind.conftest import Steps
 
 ENVIRONMENT = dict(os.environ)
@@ -90,6 +96,67 @@ def test_what_was_left_out_is_there_as_it_is_now(
     (here / ".env").write_text("now")
     monkeypatch.chdir(here)
     assert score(tape, Check.parse("cat a .env")).at[1].output == "1now"
+
+
+@pytest.fixture
+def contained() -> Choose:
+    """The sandbox of this machine, where it keeps a check off the network and the other files."""
+    if choose_sandbox(binds=[], writable=[]).containment.level != "contained":
+        pytest.skip("no sandbox here keeps a command from the network and from writing")
+    return choose_sandbox
+
+
+def test_a_check_is_kept_in_its_copy_which_it_sees_at_the_recorded_path(
+    make_steps: Steps, tmp_path: Path, contained: Choose
+) -> None:
+    tape = make_steps({"a": "then"}, {"a": "later"})
+    recorded, present = tape.run.cwd, tmp_path / "folder"
+    line = f"pwd; cat a {recorded}/a; echo mine > {recorded}/a; touch {present}/new /usr/new; cat a"
+    scores = score(tape, Check.parse(line), choose=contained)
+    said = scores.at[1].output
+    assert said.startswith(f"{recorded}\nthenthen")
+    assert said.endswith("mine\n")
+    assert "Read-only" in said
+    assert scores.containment is not None
+    assert scores.containment.level == "contained"
+    assert [place.name for place in present.iterdir()] == ["a"]
+    assert not Path("/usr/new").exists()
+
+
+def test_a_check_reaches_no_service_and_that_is_told(
+    make_steps: Steps, contained: Choose, start_origin: Callable[..., Origin]
+) -> None:
+    tape = make_steps({"a": ""})
+    origin = start_origin([HOLD])
+    reach = f"import socket; socket.create_connection(({origin.host!r}, {origin.port}), 5)"
+    check = Check.parse(f'{sys.executable} -c "{reach}"')
+    assert score(tape, check, choose=contained).at[1].errors == 1
+    assert origin.connections == 0
+    free = score(tape, check)
+    assert (free.at[1].errors, free.containment) == (0, None)
+    assert origin.connections == 1
+
+
+def test_checks_that_are_side_by_side_are_each_in_their_own_copy(
+    make_steps: Steps, contained: Choose
+) -> None:
+    steps = [{"errors": "error\n" * number} for number in range(6)]
+    scores = score(make_steps(*steps), COUNTED, jobs=3, choose=contained)
+    assert [scores.at[step].errors for step in range(1, 7)] == list(range(6))
+
+
+def test_a_check_that_is_not_done_in_its_time_is_no_score(make_steps: Steps) -> None:
+    tape = make_steps({"wait": "600"}, {"wait": "0"})
+    scores = score(tape, Check.parse("sleep $(cat wait)"), seconds=0.5)
+    late = scores.at[1]
+    assert (late.errors, late.timed_out, late.why) == (None, True, "not done within 0.5 s")
+    assert scores.best == 2
+
+
+def test_a_check_that_says_too_much_is_no_score(make_steps: Steps) -> None:
+    tape = make_steps({"a": ""})
+    check = Check.parse(f"head -c {OUTPUT_SIZE + 1} /dev/zero", "error")
+    assert score(tape, check).at[1].why == "it said more than is read"
 
 
 def test_a_tree_that_was_changed_meanwhile_is_not_offered(make_steps: Steps) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rerail.launch.child import Ending, start
+from rerail.launch.errand import run_errand
 from rerail.sandbox import choose, network
 from rerail.sandbox.handshake import Handshake, SandboxFailed
 from rerail.sandbox.network import NetworkNamespace
@@ -129,6 +130,12 @@ def test_there_is_a_listener_for_each_port_and_none_is_inherited_by_what_we_star
                 assert listener.getsockname() == ("127.0.0.1", port)
                 assert not listener.get_inheritable()
                 assert not listener.getblocking()
+
+
+def test_nobody_need_listen_in_it(tmp_path: Path) -> None:
+    words = ["sh", "-c", "read line < /proc/net/tcp; exit 0"]
+    errand = run_errand(words, cwd=tmp_path, environment={}, seconds=20, sandbox=NetworkNamespace())
+    assert errand.well
 
 
 def test_every_port_is_free_in_a_new_namespace(tmp_path: Path, neighbour: int) -> None:

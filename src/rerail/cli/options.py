@@ -94,8 +94,20 @@ report_option = click.option(
 
 
 def check_options(verb: Verb) -> Verb:
-    """`--check`, `--count` and `--jobs`: how good the files of a step are (`rewind.scores`)."""
+    """`--check` and what goes with it: how good the files of a step are (`rewind.scores`)."""
     for option in (
+        click.option(
+            "--uncontained",
+            is_flag=True,
+            help="Let the check use the network and write outside its copy.",
+        ),
+        click.option(
+            "--check-limit",
+            "limit",
+            metavar="SECONDS",
+            type=click.FloatRange(min=0, min_open=True),
+            help="A run of the check is ended after so long and is no score; by default 300.",
+        ),
         click.option(
             "-j",
             "--jobs",

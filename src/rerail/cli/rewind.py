@@ -52,6 +52,8 @@ class Given(Struct, frozen=True):
     check: str | None
     count: str | None
     jobs: int | None
+    limit: float | None
+    uncontained: bool
     files: "Files"
     restore: bool
     names: tuple[str, ...]
@@ -150,7 +152,14 @@ def rewind(context: click.Context, /, **words: Any) -> int:
     given = Given(**words, command=context.meta[COMMAND])
     _refuse_without_a_copy(given)
     environment, target = dict(os.environ), read_target(given.to)
-    asked = Asked(given.check, given.count, given.jobs, given.trusted)
+    asked = Asked(
+        given.check,
+        given.count,
+        given.jobs,
+        given.limit,
+        uncontained=given.uncontained,
+        trusted=given.trusted,
+    )
     way_there = _way_there(given, environment)
     allowed = [Allowed.parse(text) for text in given.allowed]
     texts = _texts(given)
@@ -175,6 +184,7 @@ def rewind(context: click.Context, /, **words: Any) -> int:
             overwrite=given.force,
             check=asked.parsed(),
             checking=how,
+            scores=chosen.scores,
             went_on=met,
             restore=given.restore,
         )
@@ -278,7 +288,8 @@ def _named(tape: Path, step: int) -> Path:
 
 def _tell(report: "RewindReport", output: int | None) -> None:
     from rerail.cli.screen.report import tell
-    from rerail.rewind.report import lines, to_json
+    from rerail.rewind.render import lines
+    from rerail.rewind.report import to_json
 
     if output is not None:
         with os.fdopen(os.dup(output), "wb") as stream:

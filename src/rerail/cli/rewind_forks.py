@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import sys
 from itertools import count
 from pathlib import Path
@@ -15,7 +16,9 @@ from rerail.cli.screen.texts import json_text, quantity, say, table
 from rerail.cli.shown.scores import errors_text
 from rerail.rewind.choice import Chosen
 from rerail.rewind.plan import planned
+from rerail.rewind.render import scores_text
 from rerail.rewind.report import RewindReport
+from rerail.rewind.session import scored
 from rerail.rewind.side_by_side import Fork, Outcome, fork_side_by_side
 from rerail.tape.failure import cannot_write
 from rerail.tape.reader import Tape
@@ -51,6 +54,7 @@ def make_forks(
         say(json_text(_values(chosen, found)))
     else:
         _print(chosen, found)
+        _tell_what_next(tape.path, found)
     return 0 if any(one.report and one.report.ended_well for one in found) else 1
 
 
@@ -94,6 +98,9 @@ def _print(chosen: Chosen, found: list[Outcome]) -> None:
         f"rerail: {quantity(len(found), 'fork')} at s{chosen.step}{why}; {well} ended well",
         err=True,
     )
+    if chosen.scores is not None:
+        scores = scores_text(scored(chosen.scores), chosen.step)
+        click.echo(f"  scores: {scores}", err=True)
     table(
         [_row(one) for one in found],
         headers=_HEADERS,
@@ -101,6 +108,17 @@ def _print(chosen: Chosen, found: list[Outcome]) -> None:
         yielding=(1,),
         failed=[not (one.report and one.report.ended_well) for one in found],
     )
+
+
+def _tell_what_next(tape: Path, found: list[Outcome]) -> None:
+    well = [one.fork.tape for one in found if one.report and one.report.ended_well]
+    parent, folder = shlex.quote(str(tape)), shlex.quote(str(found[0].fork.tape.parent))
+    click.echo("\nnext:", err=True)
+    if well:
+        best = shlex.quote(str(well[0]))
+        click.echo(f"  rerail show {best} --files end --extract DIR", err=True)
+        click.echo(f"  rerail diff {parent} {best}", err=True)
+    click.echo(f"  rerail show {folder}", err=True)
 
 
 def _row(one: Outcome) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from rerail.cli.shown.scores import (
     files_values,
     print_scores,
     score_values,
+    tell_keeping,
 )
 from rerail.errors import NotOnTape, UsageProblem
 from rerail.rewind.moments import END, Moments
@@ -42,6 +43,8 @@ def steps(
     check: str | None,
     count: str | None,
     jobs: int | None,
+    limit: float | None,
+    uncontained: bool,
     trusted: bool,
     as_json: bool,
 ) -> int:
@@ -54,7 +57,7 @@ def steps(
     """
     tape, step = tape_and_number(tape, step)
     wanted = _step(step) if step is not None else None
-    asked = Asked(check, count, jobs, trusted)
+    asked = Asked(check, count, jobs, limit, uncontained=uncontained, trusted=trusted)
     asked.parsed()
     with Tape.open(tape) as opened:
         outline = read_outline(opened)
@@ -109,6 +112,7 @@ class _Page:
     def print(self) -> None:
         if self._scores is not None and not self._one:
             print_scores(self._turns, self._changed, self._scores)
+            tell_keeping(self._scores)
             return
         for turn in self._turns:
             print_turn(turn, files=files_text(self._changed.get(turn.step)), whole=self._one)
@@ -116,6 +120,8 @@ class _Page:
             if score is not None:
                 said = score.why or f"{errors_text(score.errors)}, status {score.status}"
                 print_part("check", f"{said}\n{score.output}", whole=True)
+        if self._scores is not None:
+            tell_keeping(self._scores)
 
     def values(self) -> dict[str, Any]:
         scores = self._scores
@@ -126,6 +132,7 @@ class _Page:
                 "command": scores.check.command,
                 "count": count.pattern if count else None,
                 "best": scores.best,
+                "containment": scores.containment.as_data() if scores.containment else None,
             }
             end = {"files": files_values(self._changed.get(END))}
             told["end"] = end | {"score": score_values(scores.at.get(END))}

@@ -4,30 +4,39 @@ Unlike `rerail.launch.child` it has no terminal, and nobody passes signals on to
 """
 
 import errno
+import math
 import os
 import signal
 import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from msgspec import Struct
 
 from rerail.launch.command import SHELL
+from rerail.launch.errand import OUTPUT_SIZE, run_errand
 
-SAID_SIZE: Final = 16 << 20
-"""Bytes of what a command says that are looked at."""
+if TYPE_CHECKING:
+    from rerail.sandbox.choose import Sandbox
+
+_MERGED: Final = 'exec "$0" -c "$1" 2>&1'
 
 
 class Said(Struct, frozen=True):
-    """How a command ended, as a shell says it, and what it said, errors among the rest."""
+    """How a command ended, as a shell says it, and what it said, errors among the rest.
+
+    `timed_out`: it was ended at its time limit. `cut`: it said more than is kept.
+    """
 
     status: int
     output: bytes
+    timed_out: bool = False
+    cut: bool = False
 
 
 class Aside:
@@ -69,13 +78,46 @@ class Aside:
                 with suppress(OSError):
                     os.kill(pid, signal.SIGTERM)
 
-    def shell(self, line: str, folder: Path, environment: Mapping[str, str]) -> Said:
-        """Have the shell run a line in a folder; from any thread. Raises OSError."""
-        # A file, not a pipe: what the command leaves running would keep a pipe open.
-        with tempfile.TemporaryFile() as output:
-            status = self._run([SHELL, "-c", line], folder, environment, output)
-            output.seek(0)
-            return Said(status, output.read(SAID_SIZE))
+    def shell(
+        self,
+        line: str,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        seconds: float = math.inf,
+        sandbox: "Sandbox | None" = None,
+    ) -> Said:
+        """Have the shell run a line in a folder, for so long; from any thread.
+
+        Raises OSError, UsageProblem, SandboxFailed: then nothing of it has run.
+        """
+        environment = {**environment, "PWD": str(folder)}
+        if not hasattr(os, "pidfd_open"):
+            return self._shell_by_waiting(line, folder, environment, seconds)
+        with self._starting:
+            self._refuse_if_over()
+        with ExitStack() as at_its_end:
+
+            def began(group: int) -> None:
+                with self._starting:
+                    self._refuse_if_over()
+                    self._running.add(group)
+                at_its_end.callback(self._end_what_is_left, group)
+
+            words = [SHELL, "-c", _MERGED, SHELL, line]
+            said = run_errand(
+                words,
+                cwd=folder,
+                environment=environment,
+                seconds=seconds,
+                sandbox=sandbox,
+                on_start=began,
+            )
+        return Said(said.status, said.output, said.timed_out, said.cut)
+
+    def _end_what_is_left(self, group: int) -> None:
+        _end(group)
+        self._running.discard(group)
 
     def program(
         self, words: list[str], environment: Mapping[str, str], said: Path
@@ -104,15 +146,31 @@ class Aside:
         finally:
             self._asked_to_end.discard(process.pid)
 
-    def _run(
-        self, words: list[str], folder: Path, environment: Mapping[str, str], output: IO[bytes]
-    ) -> int:
+    def _shell_by_waiting(
+        self, line: str, folder: Path, environment: Mapping[str, str], seconds: float
+    ) -> Said:
+        """Where the system has no descriptor for a process's end, and no sandbox either."""
+        # A file, not a pipe: what the command leaves running would keep a pipe open.
+        with tempfile.TemporaryFile() as output:
+            status, timed_out = self._wait(line, folder, environment, seconds, output)
+            output.seek(0)
+            said = output.read(OUTPUT_SIZE)
+            return Said(status, said, timed_out, cut=bool(output.read(1)))
+
+    def _wait(
+        self,
+        line: str,
+        folder: Path,
+        environment: Mapping[str, str],
+        seconds: float,
+        output: IO[bytes],
+    ) -> tuple[int, bool]:
         with self._starting:
             self._refuse_if_over()
             process = subprocess.Popen(
-                words,
+                [SHELL, "-c", line],
                 cwd=folder,
-                env={**environment, "PWD": str(folder)},
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -120,10 +178,12 @@ class Aside:
             )
             self._running.add(process.pid)
         try:
-            return _status(process.wait())
+            return _status(process.wait(min(seconds, threading.TIMEOUT_MAX))), False
+        except subprocess.TimeoutExpired:
+            _end(process.pid)
+            return _status(process.wait()), True
         finally:
-            _end(process.pid)  # what it left running
-            self._running.discard(process.pid)
+            self._end_what_is_left(process.pid)
 
     def _refuse_if_over(self) -> None:
         """Whoever comes late would start what nobody ends."""

@@ -93,7 +93,7 @@ class Scratch:
 
     @classmethod
     def at(cls, kept: Kept, moment: WorkspaceSnapshot) -> Self:
-        """A copy of one folder as it was at one moment; what was left out is linked to as it is.
+        """A copy of one folder as it was at one moment.
 
         Raises NotOnTape, TapeAltered, OSError.
         """
@@ -104,9 +104,7 @@ class Scratch:
             _find_present(copies)
             return copies
 
-        scratch = cls._made(copied)
-        scratch.show_by_links()
-        return scratch
+        return cls._made(copied)
 
     @classmethod
     def _made(cls, copied: Callable[[Path], list[Copy]]) -> Self:

@@ -1,12 +1,12 @@
 """Which step a rewind goes back to: a person's own choice, the last one, or the best by a rule."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rerail.errors import NotOnTape, UsageProblem, UserError
 from rerail.llm.numbered import model_calls
 from rerail.rewind.moments import END, Moments
-from rerail.rewind.scores import Check, Checking, score_tape
+from rerail.rewind.scores import Check, Checking, Scores, score_tape
 from rerail.tape.exchange import exchanges
 from rerail.tape.reader import Tape
 
@@ -15,10 +15,14 @@ Target = int | Literal["best", "last"]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A step, and why it was chosen; nothing where a person named it."""
+    """A step, and why it was chosen; nothing where a person named it.
+
+    `scores` are those of all steps and of the end, where a check chose.
+    """
 
     step: int
     why: str = ""
+    scores: Scores | None = field(default=None, compare=False)
 
 
 def read_target(text: str) -> Target:
@@ -64,13 +68,16 @@ def _best(tape: Tape, check: Check | None, how: Checking) -> Chosen:
             "`--to best` needs a check that says how good a step is",
             hint="add --check COMMAND, such as --check 'npx tsc --noEmit' --count 'error TS'",
         )
-    moments = Moments.on(tape)
-    scores = score_tape(tape, moments, check, how, sorted(moments.at.keys() - {END}))
+    scores = score_tape(tape, Moments.on(tape), check, how)
     if scores.best is None:
+        late = any(score.timed_out for score in scores.at.values())
         why = next((score.why for score in scores.at.values() if score.why), "")
         raise UserError(
             f"no step has a score: {why}",
-            hint=f"`rerail steps {tape.path} --check …` shows each of them",
+            hint="give it more time with --check-limit SECONDS"
+            if late
+            else f"`rerail steps {tape.path} --check …` shows each of them",
         )
-    errors, known = scores.at[scores.best].errors, len(scores.at)
-    return Chosen(scores.best, f"the last of {known} steps with the fewest errors ({errors})")
+    errors, known = scores.at[scores.best].errors, len(scores.at.keys() - {END})
+    why = f"the last of {known} steps with the fewest errors ({errors})"
+    return Chosen(scores.best, why, scores)

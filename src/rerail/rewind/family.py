@@ -1,5 +1,6 @@
 """Which tapes of a folder came from which: forks and replays under the tape that they name."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from rerail.tape.reader import State, Tape
 from rerail.tape.records import RunEnded, RunStarted
 from rerail.tape.script_records import ScriptForked
 
+_PARTS: Final = re.compile(r"(\D*)(\d*)")
 _FORKED_BEFORE: Final = 16
 """A fork of a script says so among its first events, or is none."""
 
@@ -19,7 +21,8 @@ _FORKED_BEFORE: Final = 16
 class Member:
     """One tape. `tape_id` is empty where nobody asked for it, or it cannot be worked out.
 
-    `children` are the tapes that name it as their parent, by step, then by time.
+    `children` are the tapes that name it as their parent, by step, then by the numbers in their
+    names: side by side they are made in any order.
     """
 
     path: Path
@@ -102,4 +105,10 @@ def _find_parents(family: Family, wanted: set[str]) -> None:
             member.parent = parent
             parent.children.append(member)
     for member in family.members:
-        member.children.sort(key=lambda child: child.run.parent.step if child.run.parent else 0)
+        member.children.sort(key=_order)
+
+
+def _order(child: Member) -> tuple[int, list[tuple[str, int]]]:
+    parts = _PARTS.findall(child.path.stem)
+    step = child.run.parent.step if child.run.parent else 0
+    return step, [(word, int(number or 0)) for word, number in parts]

@@ -4,26 +4,22 @@ Its schema is published (`spec/rewind-report.schema.json`). Requests, events and
 numbers here, as in a replay's report. Fields are only added.
 """
 
-import shlex
-from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
 from rerail.capture.keeping import Kept
-from rerail.compare.words import grouped
 from rerail.llm.hint import Place
 from rerail.llm.turns import Turn
-from rerail.playback.render import render
 from rerail.playback.report import Report
+from rerail.rewind.against import Against, total
 from rerail.rewind.files import FilesAtStep
 from rerail.rewind.onward import Onward
 from rerail.tape.records import Edit
 
 FORMAT: Final = 1
 SCHEMA_ID: Final = "urn:rerail:rewind-report:1"
-_NAMED: Final = 5
 
 
 def _says(text: str) -> Meta:
@@ -56,6 +52,14 @@ class EditMade(Struct, frozen=True, kw_only=True):
     text: str
 
 
+class Scored(Struct, frozen=True, kw_only=True):
+    """What the check said of the recorded files of one step, or of the end."""
+
+    step: Annotated[int | None, _says("null: the end of the recorded run")] = None
+    errors: Annotated[int | None, _says("null: no score")] = None
+    why: Annotated[str, _says("why there is no score")] = ""
+
+
 class Checked(Struct, frozen=True, kw_only=True):
     """What a check said of the files before and after. null: it said nothing."""
 
@@ -63,6 +67,11 @@ class Checked(Struct, frozen=True, kw_only=True):
     count: str | None = None
     errors_at_step: int | None = None
     errors_at_end: int | None = None
+    why: Annotated[str, _says("why there is no score of the end")] = ""
+    level: Annotated[str, _says("what kept the check in its copy: a replay's levels")] = ""
+    scores: Annotated[
+        list[Scored], _says("of the recorded run, as far as they were asked for")
+    ] = []
 
 
 class Live(Struct, frozen=True, kw_only=True):
@@ -95,6 +104,7 @@ class RewindReport(Struct, frozen=True, kw_only=True):
         FilesAtStep | None, _says("null: one of the two tapes has no snapshot of the step")
     ] = None
     check: Annotated[Checked | None, _says("null: there was none, or nothing to check")] = None
+    against: Annotated[Against | None, _says("the recorded run; null: nothing went live")] = None
     replay: Report
 
 
@@ -106,6 +116,7 @@ def make_report(
     *,
     files: FilesAtStep | None = None,
     check: Checked | None = None,
+    against: Against | None = None,
     chosen: str = "",
 ) -> RewindReport:
     """Put a report together; `taken` are the turns of the fork's tape that went live."""
@@ -126,11 +137,12 @@ def make_report(
         hint_place=_place(place) if place else None,
         live=Live(
             turns=len(onward.taken),
-            input_tokens=_sum([usage.input_tokens for usage in usages]),
-            output_tokens=_sum([usage.output_tokens for usage in usages]),
+            input_tokens=total([usage.input_tokens for usage in usages]),
+            output_tokens=total([usage.output_tokens for usage in usages]),
         ),
         files_at_step=files,
         check=check,
+        against=against,
         replay=replay,
     )
 
@@ -141,11 +153,6 @@ def _is_own_hint(edit: Edit, onward: Onward) -> bool:
 
 def _place(place: Place) -> HintPlace:
     return HintPlace(field=place.field, after=place.after, moved=place.moved)
-
-
-def _sum(counts: list[int | None]) -> int | None:
-    said = [count for count in counts if count is not None]
-    return sum(said) if said else None
 
 
 def to_json(report: RewindReport) -> bytes:
@@ -161,67 +168,3 @@ def schema() -> dict[str, Any]:
         "title": "rerail rewind report",
         **msgspec.json.schema(RewindReport),
     }
-
-
-def lines(report: RewindReport) -> Iterator[str]:
-    """The report for a person. What comes from a tape is not made safe here."""
-    tape, fork = shlex.quote(report.replay.tape.path), shlex.quote(report.fork.path)
-    if not report.reached:
-        yield f"did not come to s{report.step}: the run left its recording before"
-        yield from render(report.replay).rstrip("\n").split("\n")
-        return
-    status = report.replay.ended.status
-    well = "well" if status == 0 else f"with status {status}"
-    yield f"went back to s{report.step} of {tape} and on from there; the command ended {well}"
-    if report.chosen:
-        yield f"  s{report.step} is {report.chosen}"
-    yield f"  live: {_count(report.live.turns, 'model call')}{_tokens(report.live)}"
-    if report.hint_place is not None:
-        place = report.hint_place
-        moved = ", first since the agent cut its history" if place.moved else ""
-        yield f"  the hint stands after {_count(place.after, 'entry')} of `{place.field}`{moved}"
-    yield from (f"  {line}" for line in _edit_lines(report))
-    if report.check is not None:
-        before, after = _errors(report.check.errors_at_step), _errors(report.check.errors_at_end)
-        yield f"  check: {before} at s{report.step}, {after} at the end"
-    files = report.files_at_step
-    if files is not None and files.differing:
-        names = ", ".join(files.differs[:_NAMED])
-        mended = ", put in place" if files.put_in_place else ""
-        what = f"{files.differing} otherwise than recorded{mended}: {names}"
-        yield f"  files at s{report.step}: {what}"
-    yield from (f"  {note}" for note in report.replay.notes)
-    yield f"  kept {fork}, a fork at s{report.step}"
-    yield ""
-    yield "next:"
-    yield f"  rerail steps {fork}"
-    yield f"  rerail replay {fork}"
-    if report.replay.workspace is not None and report.replay.workspace.files != "in-place":
-        yield f"  rerail show {fork} --files end --extract DIR"
-
-
-def _tokens(live: Live) -> str:
-    if live.input_tokens is None and live.output_tokens is None:
-        return ""
-    told, said = grouped(live.input_tokens or 0), grouped(live.output_tokens or 0)
-    return f", {told} tokens in, {said} out"
-
-
-def _edit_lines(report: RewindReport) -> Iterator[str]:
-    own = [edit.kind for edit in report.edits if edit.step == report.step]
-    for kind, line in (("answer", "a tool's answer was changed"), ("patch", "edited by a patch")):
-        if kind in own:
-            yield f"each request: {line}"
-    earlier = [edit for edit in report.edits if edit.step < report.step]
-    if earlier:
-        steps = ", ".join(f"s{step}" for step in sorted({edit.step for edit in earlier}))
-        yield f"still in place: {_count(len(earlier), 'edit')} of rewinds to {steps}"
-
-
-def _errors(number: int | None) -> str:
-    return _count(number, "error") if number is not None else "no score"
-
-
-def _count(number: int, what: str) -> str:
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{number} {what if number == 1 else plural}"

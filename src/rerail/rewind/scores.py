@@ -1,7 +1,8 @@
 """How good a run's files were at each step, by the word of a check command. Judges no conversation.
 
-The check is run for real, by the shell, in a copy of the folder as it was at the step. The copies
-are made one after the other and checked side by side; equal trees are checked once.
+The check is run for real, by the shell, in a copy of the folder as it was at the step. It sees that
+at the recorded path and is kept in it as a replay's command is. The copies are made one after the
+other and checked side by side; equal trees are checked once.
 """
 
 import os
@@ -9,19 +10,26 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from rerail.errors import NotOnTape, UsageProblem, UserError
 from rerail.launch.aside import Aside, Said
+from rerail.playback.place import Choose
 from rerail.playback.scratch import Scratch
 from rerail.playback.strangers import files_are_known
 from rerail.rewind.moments import END, Moments
+from rerail.sandbox.choose import Sandbox
+from rerail.sandbox.levels import Containment, Refused
+from rerail.sandbox.view import passing_folders
 from rerail.tape.reader import Tape
 
 NOT_STARTED: Final = (126, 127)
 """What a shell says of a program that it cannot run, or that is not there (POSIX, XCU 2.8.2)."""
+
+SECONDS: Final = 300.0
+"""A run of a check may take so long, where nothing else is said."""
 
 _SHOWN: Final = 300
 
@@ -51,9 +59,13 @@ class Check:
                 hint="it is Python's kind: --count 'error TS'",
             ) from error
 
-    def score(self, said: Said) -> "Score":
-        """What a run of the check says."""
+    def score(self, said: Said, seconds: float = SECONDS) -> "Score":
+        """What a run of the check says, which had so long."""
         text = said.output.decode("utf-8", "replace")
+        if said.timed_out:
+            return Score(said.status, None, f"not done within {seconds:g} s", text, timed_out=True)
+        if said.cut:
+            return Score(said.status, None, "it said more than is read", text)
         if said.status in NOT_STARTED:
             return Score(said.status, None, "the check did not start", text)
         if self.count is None:
@@ -69,21 +81,27 @@ class Check:
 class Score:
     """What the check said of one tree. `errors` is None where it said nothing, and `why` why not.
 
-    `status` is None where the check was not run.
+    `status` is None where the check was not run. `refused` is what it tried in vain.
     """
 
     status: int | None
     errors: int | None
     why: str = ""
     output: str = ""
+    timed_out: bool = False
+    refused: tuple[Refused, ...] = ()
 
 
 @dataclass(slots=True)
 class Scores:
-    """The scores of a tape by step, at `END` that of the run's end."""
+    """The scores of a tape by step, at `END` that of the run's end.
+
+    `containment` is what the check was kept by, where it was run.
+    """
 
     check: Check
     at: dict[int, Score] = field(default_factory=dict)
+    containment: Containment | None = None
 
     @property
     def best(self) -> int | None:
@@ -95,14 +113,25 @@ class Scores:
         ]
         return max(known)[1] if known else None
 
+    @property
+    def refused(self) -> list[Refused]:
+        """What the check tried in vain, each thing once."""
+        found = {(one.what, one.target): one for score in self.at.values() for one in score.refused}
+        return list(found.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Checking:
-    """How checks are run: with which variables, how many at once, and who is told (done, all)."""
+    """How checks are run: with which variables, how many at once, and who is told (done, all).
+
+    Each for at most so many `seconds`. `choose` gives the sandbox; None: nothing keeps them.
+    """
 
     environment: Mapping[str, str] = field(default_factory=dict)
     jobs: int = 0
     trusted: bool = False
+    seconds: float = SECONDS
+    choose: Choose | None = None
     told: Callable[[int, int], None] = lambda done, all_: None
 
 
@@ -133,39 +162,78 @@ def score_tape(
             scores.at[step] = Score(None, None, "the files changed while they were read")
         else:
             trees.setdefault(snapshot.tree, []).append(step)
-    for digest, score in _checked(tape, moments, check, how, trees).items():
-        scores.at |= dict.fromkeys(trees[digest], score)
+    with _Checkers(tape, check, how) as checkers:
+        for digest, score in checkers.scores(moments, trees).items():
+            scores.at |= dict.fromkeys(trees[digest], score)
+        scores.containment = checkers.containment
     _complain_if_it_never_started(check, scores)
     return scores
 
 
-def _checked(
-    tape: Tape, moments: Moments, check: Check, how: Checking, trees: Mapping[bytes, list[int]]
-) -> dict[bytes, Score]:
-    jobs = how.jobs or os.cpu_count() or 1
-    scores: dict[bytes, Score] = {}
-    running: dict[Future[Said], tuple[bytes, Scratch]] = {}
+class _Checkers:
+    """Runs of one check, each in a copy of its own; use it in a `with` block."""
 
-    def collect(at_most: int) -> None:
-        while len(running) > at_most:
-            for done in wait(running, return_when=FIRST_COMPLETED).done:
-                digest, scratch = running.pop(done)
-                scratch.close()
-                scores[digest] = check.score(done.result())
-                how.told(len(scores), len(trees))
+    def __init__(self, tape: Tape, check: Check, how: Checking) -> None:
+        self._recorded = Path(tape.run.cwd)
+        self._check = check
+        self._how = how
+        self._stack = ExitStack()
+        self._running: dict[Future[Score], tuple[bytes, Scratch]] = {}
+        self.containment: Containment | None = None
 
-    how.told(0, len(trees))
-    # In this order: what still runs is ended before its thread is waited for and its copy removed.
-    with ExitStack() as copies, ThreadPoolExecutor(jobs) as pool, Aside() as aside:
+    def __enter__(self) -> Self:
+        # In this order: what still runs is ended before its thread is waited for.
+        self._jobs = self._how.jobs or os.cpu_count() or 1
+        self._copies = self._stack.enter_context(ExitStack())
+        self._pool = self._stack.enter_context(ThreadPoolExecutor(self._jobs))
+        self._aside = self._stack.enter_context(Aside())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def scores(self, moments: Moments, trees: Mapping[bytes, list[int]]) -> dict[bytes, Score]:
+        """The scores of trees by digest; each stands for the steps that have it."""
+        scores: dict[bytes, Score] = {}
+
+        def collect(at_most: int) -> None:
+            while len(self._running) > at_most:
+                for done in wait(self._running, return_when=FIRST_COMPLETED).done:
+                    digest, scratch = self._running.pop(done)
+                    scratch.close()
+                    scores[digest] = done.result()
+                    self._how.told(len(scores), len(trees))
+
+        self._how.told(0, len(trees))
         for digest, steps in trees.items():
-            collect(jobs - 1)
-            scratch = copies.enter_context(_copy(moments, steps[0]))
-            folder = scratch.place_of(Path(tape.run.cwd))
-            folder = folder if folder.is_dir() else scratch.workspace.place
-            job = pool.submit(aside.shell, check.command, folder, how.environment)
-            running[job] = digest, scratch
+            collect(self._jobs - 1)
+            self._begin(digest, self._copies.enter_context(_copy(moments, steps[0])))
         collect(0)
-    return scores
+        return scores
+
+    def _begin(self, digest: bytes, scratch: Scratch) -> None:
+        how, folder, sandbox = self._how, self._recorded, None
+        if how.choose is not None:
+            passing = passing_folders(how.environment)
+            sandbox = how.choose(binds=scratch.binds, writable=[], private=passing)
+            self.containment = sandbox.containment
+        copied = scratch.place_of(folder)
+        here = copied.is_dir() and copied != folder
+        if sandbox is None or not sandbox.view.binds:
+            scratch.show_by_links()
+            folder = copied if here else scratch.workspace.place
+        elif not here:
+            folder = scratch.workspace.recorded
+        job = self._pool.submit(self._score, folder, sandbox)
+        self._running[job] = digest, scratch
+
+    def _score(self, folder: Path, sandbox: Sandbox | None) -> Score:
+        how, line = self._how, self._check.command
+        said = self._aside.shell(
+            line, folder, how.environment, seconds=how.seconds, sandbox=sandbox
+        )
+        score = self._check.score(said, how.seconds)
+        return replace(score, refused=sandbox.refused) if sandbox else score
 
 
 def _copy(moments: Moments, step: int) -> Scratch:

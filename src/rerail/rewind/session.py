@@ -14,13 +14,14 @@ from rerail.llm.bodies import read_bodies
 from rerail.llm.numbered import model_calls
 from rerail.llm.turns import Bodies, Turn, turns
 from rerail.playback.session import ReplaySettings, replay
+from rerail.rewind.against import Account, against
 from rerail.rewind.edits import Edits
 from rerail.rewind.files import FilesAtStep, PutInPlace, files_at
 from rerail.rewind.moments import END, Moments
 from rerail.rewind.onward import Allowed, Onward
 from rerail.rewind.plan import planned, said_before
-from rerail.rewind.report import Checked, RewindReport, make_report
-from rerail.rewind.scores import Check, Checking, score_tape
+from rerail.rewind.report import Checked, RewindReport, Scored, make_report
+from rerail.rewind.scores import Check, Checking, Score, Scores, score_tape
 from rerail.tape.exchange import Exchange, exchanges
 from rerail.tape.reader import Tape
 from rerail.tape.records import Edit
@@ -37,8 +38,9 @@ class RewindSettings:
 
     `step` is the first model call that is asked anew, `why` the rule that chose it. `replay` is the
     way there; its `live` is the way out. `output` is the fork's tape. `check` scores the files at
-    the step and at the end. `edits` are what is changed in each request from there on, `went_on`
-    the holds that a person goes past. `restore`: the recorded files are put in place there.
+    the step and at both ends; `scores` are those known already. `edits` are what is changed
+    in each request from there on, `went_on` the holds that a person goes past. `restore`: the
+    recorded files are put in place there.
     """
 
     step: int
@@ -51,6 +53,7 @@ class RewindSettings:
     overwrite: bool = False
     check: Check | None = None
     checking: Checking = field(default_factory=Checking)
+    scores: Scores | None = None
     went_on: Sequence[tuple[str, str, str]] = ()
     restore: bool = False
 
@@ -71,69 +74,105 @@ def rewind(tape: Tape, settings: RewindSettings) -> RewindReport:
     kept = recording.begun.kept
     assert kept is not None
     with Tape.open(kept.tape) as fork:
-        found = _Found(fork, onward.step) if onward.begun else None
+        if not onward.begun:
+            return make_report(done, onward, kept, [], chosen=settings.why)
+        source, found = _Found(tape), _Found(fork)
+        after = _after(found, settings)
+        taken = found.turns()
         return make_report(
             done,
             onward,
             kept,
-            found.taken() if found else [],
+            [turn for turn in taken if turn.step >= onward.step],
             chosen=settings.why,
-            files=_files(tape, found, onward) if found else None,
-            check=_checked(found, settings, before) if found else None,
+            files=_files(source, found, onward),
+            check=_checked(settings, before, after),
+            against=against(
+                Account.of(tape.ended, source.turns(), _errors(before)),
+                Account.of(fork.ended, taken, _errors(after)),
+                source.moments,
+                found.moments,
+            ),
         )
 
 
-def _files(tape: Tape, found: "_Found", onward: Onward) -> FilesAtStep | None:
+def _files(source: "_Found", fork: "_Found", onward: Onward) -> FilesAtStep | None:
     if onward.files is not None:
         return onward.files.differed
-    return files_at(onward.step, Moments.on(tape), found.moments)
+    return files_at(onward.step, source.moments, fork.moments)
 
 
-def _before(tape: Tape, settings: RewindSettings) -> int | None:
-    """The errors at the step. A check that cannot be run says so before anything is spent."""
+def _before(tape: Tape, settings: RewindSettings) -> Scores | None:
+    """Of the step and the end. A check that cannot be run says so before anything is spent."""
+    if settings.check is None or settings.scores is not None:
+        return settings.scores
+    moments = Moments.on(tape)
+    wanted = [at for at in (settings.step, END) if at in moments.at or not moments.at]
+    return score_tape(tape, moments, settings.check, settings.checking, wanted)
+
+
+def _after(found: "_Found", settings: RewindSettings) -> Scores | None:
     if settings.check is None:
         return None
-    moments, step = Moments.on(tape), settings.step
-    wanted = [step] if step in moments.at or not moments.at else []
-    scores = score_tape(tape, moments, settings.check, settings.checking, wanted)
-    return scores.at[step].errors if wanted else None
-
-
-def _checked(found: "_Found", settings: RewindSettings, before: int | None) -> Checked | None:
-    check = settings.check
-    if check is None:
-        return None
-    after = None
     with suppress(RerailError):  # The run is over: what its check cannot say is no score.
         own = replace(settings.checking, trusted=True)
-        after = score_tape(found.tape, found.moments, check, own, [END]).at[END].errors
+        return score_tape(found.tape, found.moments, settings.check, own, [END])
+    return None
+
+
+def _checked(
+    settings: RewindSettings, before: Scores | None, after: Scores | None
+) -> Checked | None:
+    check = settings.check
+    if check is None or before is None:
+        return None
+    last = after.at.get(END) if after else None
+    kept = before.containment
     return Checked(
         command=check.command,
         count=check.count.pattern if check.count else None,
-        errors_at_step=before,
-        errors_at_end=after,
+        errors_at_step=_errors(before, settings.step),
+        errors_at_end=last.errors if last else None,
+        why=last.why if last else "",
+        level=kept.level if kept else "",
+        scores=scored(before),
     )
 
 
-class _Found:
-    """What a fork that went live has on its tape."""
+def scored(scores: Scores) -> list[Scored]:
+    """Scores as a report has them: by step, the end last."""
+    return [
+        Scored(step=None if step == END else step, errors=score.errors, why=score.why)
+        for step, score in sorted(scores.at.items(), key=_end_last)
+    ]
 
-    def __init__(self, tape: Tape, step: int) -> None:
+
+def _end_last(scored: tuple[int, Score]) -> tuple[bool, int]:
+    return scored[0] == END, scored[0]
+
+
+def _errors(scores: Scores | None, at: int = END) -> int | None:
+    score = scores.at.get(at) if scores else None
+    return score.errors if score else None
+
+
+class _Found:
+    """What one of the two tapes has on it."""
+
+    def __init__(self, tape: Tape) -> None:
         self.tape = tape
-        self._step = step
         self._exchanges = exchanges(tape)
         self._steps = model_calls(tape, self._exchanges).steps
         self.moments = Moments.of(Kept(tape), self._steps)
 
-    def taken(self) -> list[Turn]:
-        """The turns that went live."""
+    def turns(self) -> list[Turn]:
+        """All turns, those that went live among them."""
         unreadable: list[Exception] = []
 
         def bodies(one: Exchange) -> Bodies:
             return read_bodies(self.tape, one, damaged=unreadable.append)
 
-        found = turns(self._exchanges, self._steps, bodies)
-        return [turn for turn in found if turn.step >= self._step]
+        return turns(self._exchanges, self._steps, bodies)
 
 
 class _Recording:

@@ -101,7 +101,8 @@ class NetworkNamespace:
             for port in ports:
                 with parent.step(f"listen on port {port} in the namespace"):
                     listeners.append(stack.enter_context(_listener(port)))
-            parent.send_descriptors(*(listener.fileno() for listener in listeners))
+            if listeners:
+                parent.send_descriptors(*(listener.fileno() for listener in listeners))
         if mounting:
             mounts.enter(self.view, parent, self._architecture)
         if self._machine is not None:
@@ -127,7 +128,8 @@ class NetworkNamespace:
                 hint="start rerail as the user who is to run the command",
             ) from error
         child.say(_MAPPED)
-        listeners = [socket.socket(fileno=received) for received in child.receive_descriptors()]
+        handed_over = child.receive_descriptors() if ports else []
+        listeners = [socket.socket(fileno=received) for received in handed_over]
         for listener in listeners:
             listener.setblocking(False)
         if self._machine is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rerail.tape.records import Parent
+from rerail.tape.records import Edit, Parent
 from rerail.testing.tapes import Recording
 from tests.cli.conftest import Result
 
@@ -51,9 +51,35 @@ def test_the_tree_as_json(family: Path, rerail: Rerail) -> None:
     orphan, run = rerail("show", family, "--json").json["tapes"]
     assert (orphan["parent"]["here"], run["parent"]) == (False, None)
     early, late = run["children"]
-    assert late["parent"] == {"tape_id": run["id"], "step": 4, "relation": "fork", "here": True}
+    assert late["parent"] == {
+        "tape_id": run["id"], "step": 4, "relation": "fork", "here": True, "edits": []
+    }  # fmt: skip
     assert [child["run_id"] for child in late["children"]] == ["again"]
     assert not early["children"]
+
+
+def test_many_forks_stand_by_their_numbers_with_what_was_put_into_them(
+    tmp_path: Path, rerail: Rerail
+) -> None:
+    run = Recording.begin(tmp_path / "run.tape")
+    root = run.end(1)
+    for number in (10, 2, 1):
+        edits = [
+            Edit(step=2, kind="hint", text="of an earlier fork"),
+            Edit(step=4, kind="answer", text="{}"),
+            Edit(step=4, kind="hint", text=f"hint {number}"),
+        ]
+        parent = Parent(tape_id=root, step=4, relation="fork", edits=edits)
+        Recording.begin(tmp_path / f"run.s4-{number}.tape", parent=parent).end()
+    rows = [line.split("\t") for line in rerail("show", tmp_path).lines]
+    assert [(row[0], row[5]) for row in rows] == [
+        ("run.tape", ""),
+        ("run.s4-1.tape", "answer, hint 1"),
+        ("run.s4-2.tape", "answer, hint 2"),
+        ("run.s4-10.tape", "answer, hint 10"),
+    ]
+    told = rerail("show", tmp_path, "--json").json["tapes"][0]["children"][0]["parent"]["edits"]
+    assert told[0] == {"step": 2, "kind": "hint", "text": "of an earlier fork"}
 
 
 def test_a_tape_names_what_came_of_it(family: Path, rerail: Rerail) -> None:

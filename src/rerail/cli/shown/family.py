@@ -14,7 +14,8 @@ from rerail.rewind.family import Family, Member, family_in, read_members
 LOOKED_AT: Final = 200
 """So many tapes beside one are looked at to say what came of it."""
 
-_HEADERS: Final = ("tape", "came from", "ended", "task", "started")
+_HEADERS: Final = ("tape", "came from", "ended", "task", "started", "put in")
+_SAID: Final = 60
 _FAR: Final = 19
 """Characters of an id that tell it: `sha256:` and twelve digits."""
 
@@ -33,7 +34,8 @@ def show_family(folder: Path, tapes: Sequence[Path], *, as_json: bool) -> int:
         say(json_text({"folder": str(folder), "tapes": [_values(one) for one in found.roots]}))
     else:
         rows = [row for root in found.roots for row in _rows(root)]
-        table(rows, headers=_HEADERS, yielding=(3,))
+        failed = [bool(one.ended and (one.ended.status or one.ended.signal)) for one in _all(found)]
+        table(rows, headers=_HEADERS, yielding=(3, 5), failed=failed)
     return _tell_damage(found)
 
 
@@ -46,6 +48,7 @@ def _rows(member: Member, lead: str = "", branch: str = "") -> Iterator[tuple[st
         ending(member),
         member.run.task_id,
         _moment(member.run.wall),
+        _put_in(member),
     )
     below = lead + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
     for child in member.children:
@@ -58,11 +61,31 @@ def _moment(wall: int) -> str:
     return re.sub(r"\.\d+Z$", "Z", utc(wall)) if for_person() else utc(wall)
 
 
+def _all(found: Family) -> Iterator[Member]:
+    """In the order in which they are drawn."""
+    waiting = list(reversed(found.roots))
+    while waiting:
+        member = waiting.pop()
+        yield member
+        waiting += reversed(member.children)
+
+
+def _put_in(member: Member) -> str:
+    """What this fork changed in the requests itself: its hint in its own words."""
+    parent = member.run.parent
+    own = [edit for edit in parent.edits if edit.step == parent.step] if parent else []
+    texts = (edit.text if edit.kind == "hint" else edit.kind for edit in own)
+    told = ", ".join(texts)
+    return f"{told[:_SAID]}…" if for_person() and len(told) > _SAID else told
+
+
 def _origin(member: Member) -> str:
     parent = member.run.parent
     if parent is None:
         return ""
     step = f" at s{parent.step}" if parent.step else ""
+    if member.parent is not None and for_person():
+        return f"{parent.relation}{step}"  # whose, the tree shows
     if member.parent is None:
         return f"{parent.relation} of {parent.tape_id[:_FAR]}, which is not here,{step}".rstrip(",")
     return f"{parent.relation} of {member.parent.path.name}{step}"
@@ -105,6 +128,9 @@ def _values(member: Member) -> dict[str, Any]:
             "step": parent.step or None,
             "relation": parent.relation,
             "here": member.parent is not None,
+            "edits": [
+                {"step": one.step, "kind": one.kind, "text": one.text} for one in parent.edits
+            ],
         }
         if parent
         else None,

@@ -6,13 +6,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rerail.cli.screen.complaint import say_aside
 from rerail.cli.screen.progress import progress
-from rerail.cli.screen.texts import duration, for_person, grouped, quantity, seconds, table
+from rerail.cli.screen.texts import (
+    duration,
+    for_person,
+    grouped,
+    one_line,
+    quantity,
+    seconds,
+    table,
+)
 from rerail.errors import UsageProblem
 from rerail.llm.turns import Turn
 from rerail.llm.view import ToolCall, Usage
 from rerail.rewind.moments import END
-from rerail.rewind.scores import Check, Checking, Score, Scores
+from rerail.rewind.scores import SECONDS, Check, Checking, Score, Scores
+from rerail.rewind.told import keeping
 from rerail.workspace.changes import Changes
 
 _HEADERS: Final = ("step", "start", "took", "in", "out", "calls", "files", "score", "")
@@ -26,22 +36,39 @@ class Asked:
     check: str | None
     count: str | None = None
     jobs: int | None = None
+    limit: float | None = None
+    uncontained: bool = False
     trusted: bool = False
 
     def parsed(self) -> Check | None:
         """The check that was asked for, if any. Raises UsageProblem."""
         if self.check is not None:
             return Check.parse(self.check, self.count)
-        if self.count is not None:
-            raise UsageProblem("--count goes with --check", hint="add --check COMMAND")
+        alone = {
+            "--count": self.count,
+            "--check-limit": self.limit,
+            "--uncontained": self.uncontained,
+        }
+        for option, given in alone.items():
+            if given:
+                raise UsageProblem(f"{option} goes with --check", hint="add --check COMMAND")
         return None
 
 
 @contextmanager
 def checking(asked: Asked) -> Iterator[Checking]:
     """How to run a check here; a person sees how far it is, until this is left."""
+    from rerail.sandbox.choose import choose_sandbox
+
     with progress("checking") as told:
-        yield Checking(os.environ, asked.jobs or 0, trusted=asked.trusted, told=told)
+        yield Checking(
+            os.environ,
+            asked.jobs or 0,
+            trusted=asked.trusted,
+            seconds=asked.limit or SECONDS,
+            choose=None if asked.uncontained else choose_sandbox,
+            told=told,
+        )
 
 
 def print_scores(turns: Sequence[Turn], changed: Mapping[int, Changes], scores: Scores) -> None:
@@ -51,6 +78,15 @@ def print_scores(turns: Sequence[Turn], changed: Mapping[int, Changes], scores: 
         cells = (files_text(changed.get(END)), score_text(scores, END), "")
         rows.append(("end", "", "", "", "", "", *cells))
     table(rows, headers=_HEADERS, right=(1, 2, 3, 4), yielding=(5, 6))
+
+
+def tell_keeping(scores: Scores) -> None:
+    """What kept the check in its copy, and what it tried in vain, as an aside."""
+    for line in keeping(scores.containment, scores.refused):
+        say_aside(f"rerail: {one_line(line)}")
+    late = sum(score.timed_out for score in scores.at.values())
+    if late:
+        say_aside(f"rerail: {quantity(late, 'score')} came too late; --check-limit gives more time")
 
 
 def _row(turn: Turn, changed: Mapping[int, Changes], scores: Scores) -> tuple[str, ...]:
@@ -142,4 +178,8 @@ def score_values(score: Score | None) -> dict[str, Any] | None:
         "errors": score.errors,
         "why": score.why or None,
         "output": score.output,
+        "refused": [
+            {"what": one.what, "target": one.target, "program": one.program}
+            for one in score.refused
+        ],
     }
