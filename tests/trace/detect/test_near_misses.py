@@ -188,21 +188,6 @@ YES = user("Yes, go ahead.")
             ),
         ),
         (
-            "carried-approval",
-            (
-                says("I cancel W5512. Confirm?"),
-                YES,
-                *CANCEL,
-                *tool("send_voucher", "done", to="C4471", amount=150),
-            ),
-            (
-                says("I cancel W5512. Confirm?"),
-                user("Yes, and add the $150 voucher."),
-                *CANCEL,
-                *tool("send_voucher", "done", to="C4471", amount=150),
-            ),
-        ),
-        (
             "misplaced-value",
             (*LOOK, says("The number for the teapot you bought is W5512.")),
             (*LOOK, says("The number for the recently delivered lamp is W5512.")),
@@ -298,21 +283,6 @@ YES = user("Yes, go ahead.")
             (
                 *tool("write_file", "ok", path="a", text="x"),
                 *tool("write_file", "ok", path="a", text="x"),
-            ),
-        ),
-        (
-            "carried-approval",
-            (
-                says("I cancel W5512. Confirm?"),
-                YES,
-                *CANCEL,
-                *tool("cancel_order", "done", order_id="W8118"),
-            ),
-            (
-                says("I cancel W5512 and W8118. Confirm?"),
-                YES,
-                *CANCEL,
-                *tool("cancel_order", "done", order_id="W8118"),
             ),
         ),
         (

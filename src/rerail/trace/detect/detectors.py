@@ -17,7 +17,6 @@ GROUP: Final = "rerail.detectors"
 _MODULES: Final = (
     "unanswered_call",
     "unapproved_write",
-    "carried_approval",
     "altered_after_refusal",
     "announced_write",
     "approved_otherwise",
@@ -25,6 +24,7 @@ _MODULES: Final = (
     "repeated_write",
     "over_limit",
     "forbidden_state",
+    "unmet_condition",
     "unused_result",
     "refused_figure",
     "wrong_sum",
