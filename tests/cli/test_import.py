@@ -1,6 +1,7 @@
 """`rerail import`, and `rerail why` on what it reads."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ MESSAGES = [
     {"role": "user", "content": "Where is W5512?"},
     {"role": "assistant", "content": None, "tool_calls": [CALL]},
     {"role": "tool", "tool_call_id": "k", "content": '{"id": "W5512", "tracking_id": "TR80017"}'},
-    {"role": "assistant", "content": "Order W5512 does not have tracking.\x1b[2J"},
+    {
+        "role": "assistant",
+        "content": "The number of the teapot you bought is TR80017.\x1b[2J",
+    },
 ]
 
 
@@ -69,9 +73,9 @@ def test_as_json_every_finding_has_its_evidence(several: Path, rerail: Callable[
     document = rerail("import", several, "--diagnose", "--json").json
     assert document["format"] == "chat-messages"
     assert [run["ids"] for run in document["runs"]] == [{"task": "7"}, {"task": "8"}]
-    denied = next(one for one in document["findings"] if one["detector"] == "denied-record")
-    assert denied["evidence"][0]["source"] == "runs.json run 1"
-    assert denied["evidence"][0]["ref"] == "message 3"
+    (told,) = [one for one in document["findings"] if one["detector"] == "misplaced-value"]
+    assert told["evidence"][0]["source"] == "runs.json run 1"
+    assert told["evidence"][0]["ref"] == "message 3"
 
 
 @pytest.mark.parametrize(
@@ -111,3 +115,46 @@ def test_a_tape_holds_one_run(rerail: Callable[..., Any], make_tape: Callable[..
     made = make_tape()
     made.end()
     assert rerail("why", made.path, "x", "--run", "1").status == 2
+
+
+def plug_in(folder: Path, code: str) -> None:
+    """A package with a detector, as an installer leaves it."""
+    (folder / "teapots.py").write_text(code)
+    info = folder / "teapots-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: teapots\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rerail.detectors]\nteapots = teapots:DETECTORS\n")
+
+
+TEAPOTS = """
+from rerail.trace.detect.detector import OverStory, place
+
+def find(reading):
+    for said in reading.said:
+        if "teapot" in said.message.text:
+            yield MINE.finding("a teapot", [place(reading.story, said)], said.order)
+
+MINE = OverStory("teapots", "agent", "linkage", "what is said", find)
+DETECTORS = [MINE]
+"""
+
+
+def test_detectors_of_other_packages_look_only_where_they_are_asked_for(
+    transcript: Path, rerail: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plug_in(tmp_path, TEAPOTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    for words, count in (([], 0), (["--plugins"], 1)):
+        found = rerail("import", transcript, "--diagnose", "--json", *words).json["findings"]
+        assert [one["detector"] for one in found].count("teapots") == count
+
+
+def test_a_plug_in_that_is_broken_is_named(
+    transcript: Path, rerail: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plug_in(tmp_path, "DETECTOR = []")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "teapots", raising=False)
+    told = rerail("import", transcript, "--diagnose", "--plugins")
+    assert told.status == 2
+    assert "the plug-in teapots (teapots:DETECTORS) cannot be loaded" in told.err
