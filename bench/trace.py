@@ -33,13 +33,13 @@ MADE_ON: Final = {
     **dict.fromkeys(
         [
             "unapproved-write",
-            "carried-approval",
             "altered-after-refusal",
             "announced-write",
             "approved-otherwise",
             "unspoken-choice",
             "repeated-write",
             "over-limit",
+            "unmet-condition",
             "unused-result",
             "refused-figure",
             "unlisted-write",

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -62,31 +63,55 @@ def test_context_that_is_not_there_is_not_shown(shown: Fault, rail: Rail) -> Non
     assert shown.detector not in {finding.detector for finding in findings(rail, shown.clean)}
 
 
+ASKS = "import httpx, sys; httpx.Client(trust_env=sys.argv[1] == 'recorded').get('{url}/')"
+
+
 def test_what_went_past_the_recorder_blames_nobody(
     rail: Rail, start_origin: Callable[..., Origin]
 ) -> None:
     origin = start_origin(serve(text("direct")))
-    direct = f"import httpx; httpx.Client(trust_env=False).get('{origin.url}/')"
+    command = (sys.executable, "-c", ASKS.format(url=origin.url))
     options = ["--watch", "--no-workspace"]
-    recorded = rail.record(sys.executable, "-c", direct, options=options)
-    started = recorded.events()[0]
+    past = rail.record(*command, "past", options=options)
+    started = past.events()[0]
     assert isinstance(started, RunStarted)
     if started.capture["bypass"] != "TCP is noticed":
         pytest.skip("this kernel cannot tell")
-    (finding,) = looked_at(recorded.tape)
+    (finding,) = looked_at(past.tape)
     assert (finding.detector, finding.missing) == ("not-recorded", True)
+    through = rail.record(*command, "recorded", tape="through.tape", options=options)
+    assert looked_at(through.tape) == []
+
+
+WAITS = """
+import os, signal, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+print(os.getpid())
+signal.pause()
+"""
 
 
 def test_a_recorder_that_was_killed_leaves_a_tape_without_an_end(rail: Rail) -> None:
-    waits = "import os, signal; print(os.getpid()); signal.pause()"
-    command = (sys.executable, "-uc", waits)
-    running = rail.start_recording(*command, options=["--no-workspace"])
-    left = int(running.line())
-    running.process.kill()
+    options = ["--no-workspace"]
+    killed = rail.start_recording(sys.executable, "-uc", WAITS, options=options)
+    left = int(killed.line())
+    killed.process.kill()
     os.kill(left, signal.SIGKILL)
-    running.end()
-    found = looked_at(rail.folder / "run.tape")
-    assert "run-lost" in {finding.detector for finding in found}
+    killed.end()
+    assert "run-lost" in {finding.detector for finding in looked_at(rail.folder / "run.tape")}
+    ended = rail.start_recording(sys.executable, "-uc", WAITS, tape="b.tape", options=options)
+    os.kill(int(ended.line()), signal.SIGTERM)
+    assert ended.end().status == 0
+    assert looked_at(rail.folder / "b.tape") == []
+
+
+@pytest.mark.parametrize("name", ["cut-off", "limit-reached"])
+def test_a_turn_limit_is_an_accounts_word_and_on_a_tape_a_call_without_an_answer(
+    name: str, rail: Rail
+) -> None:
+    made = next(fault.made for fault in FAULTS if fault.detector == name)
+    (finding,) = findings(rail, replace(made, imported=False))
+    assert (finding.detector, finding.missing) == ("unanswered-call", True)
 
 
 def test_every_detector_has_a_run_of_its_own() -> None:

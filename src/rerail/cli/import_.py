@@ -31,20 +31,29 @@ _PLACES: Final = 3
 )
 @click.option("--said", is_flag=True, help="The conversation too.")
 @click.option("--diagnose", is_flag=True, help="Let the detectors look; 1 where one blames.")
+@click.option(
+    "--plugins", is_flag=True, help="With formats and detectors of other packages: runs their code."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, every text whole.")
 def import_(
-    file: Path, run: int | None, mapping: Path | None, said: bool, diagnose: bool, as_json: bool
+    file: Path,
+    run: int | None,
+    mapping: Path | None,
+    said: bool,
+    diagnose: bool,
+    plugins: bool,
+    as_json: bool,
 ) -> int:
     """Read FILE, which another program wrote, and say what it holds and what it cannot show.
 
     Nothing is written. Sessions of Claude Code and Qwen Code, rollouts of Codex, traces of OpenAI's
-    Agents SDK and LangSmith, OTLP JSON, HAR, SWE-agent's trajectories, Inspect's logs, lists of
-    chat messages; with --mapping any JSON lines. `rerail trace collect` takes such a file into a
-    case.
+    Agents SDK and LangSmith, OTLP JSON, HAR, SWE-agent's trajectories, τ²-bench's results,
+    Inspect's logs, lists of chat messages; with --mapping any JSON lines. `rerail trace collect`
+    takes such a file into a case.
     """
-    imported = import_file(file, mapping=mapping)
+    imported = import_file(file, mapping=mapping, plugins=plugins)
     stories = _chosen(imported, file, run)
-    found = detect(Material(tuple(stories))) if diagnose else []
+    found = detect(Material(tuple(stories)), plugins=plugins) if diagnose else []
     if as_json:
         say(json_text(_values(imported, stories, found if diagnose else None)))
     else:

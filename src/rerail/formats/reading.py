@@ -4,7 +4,7 @@ One table of formats; the first that knows the file reads it. Plug-ins (entry po
 `rerail.formats`) come after ours, where they are asked for.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,7 @@ from rerail.formats import (
 )
 from rerail.formats import mapping as mapping_format
 from rerail.formats.file import Foreign, ImportRefused, is_archive, open_foreign
+from rerail.trace.plug_ins import loaded
 from rerail.trace.story import Story
 
 GROUP: Final = "rerail.formats"
@@ -64,14 +65,14 @@ FORMATS: Final = (
 def import_file(path: Path, *, mapping: Path | None = None, plugins: bool = False) -> Imported:
     """Read a file. `mapping` says what the fields of somebody's own JSON lines are.
 
-    Raises ImportRefused where no format knows it or it is broken, BadMapping.
+    Raises ImportRefused where no format knows it or it is broken, BadMapping, PlugInBroken.
     """
     if is_archive(path):
         return Imported(inspect_log.NAME, tuple(inspect_log.read_archive(path)))
     file = open_foreign(path)
     if mapping is not None:
         return Imported(mapping_format.NAME, tuple(mapping_format.read_mapped(file, mapping)))
-    for known in (*FORMATS, *(_plugged_in() if plugins else ())):
+    for known in (*FORMATS, *(loaded(GROUP) if plugins else ())):
         if known.recognises(file):
             return Imported(known.name, tuple(known.read(file)))
     names = ", ".join(known.name for known in FORMATS)
@@ -96,10 +97,3 @@ def read(path: Path, *, name: str = "", run: int = 0, mapping: Path | None = Non
         raise ImportRefused(f"cannot import {path}: {what}", hint="say which: --run 1")
     story = stories[max(run, 1) - 1]
     return replace(story, source=name) if name else story
-
-
-def _plugged_in() -> Iterator[Format]:
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group=GROUP):
-        yield entry.load()

@@ -285,7 +285,6 @@ def _of_approvals() -> list[Fault]:
     ruled = replace(APPROVED, system=rule)
     at_once = call("cancel_order", "I am cancelling W5512 now.", order_id="W5512")
     announced = [LOOK, SEEN, LIST, at_once, DONE]
-    next_too = call("cancel_order", order_id="W8118")
     vague = say("Shall I see to it now? Please confirm.")
     pay, paid = say("I will refund W5512. Please confirm (yes)."), _json({"refunded": True})
     refund = Run(
@@ -309,12 +308,6 @@ def _of_approvals() -> list[Fault]:
     )
     return [
         Fault("unapproved-write", "boundary", no_yes, APPROVED),
-        Fault(
-            "carried-approval",
-            "boundary",
-            *_said(LOOK, SEEN, LIST, CANCEL, next_too, DONE, clean=tuple(APPROVED.model)),
-            ("approved-otherwise", "unlisted-write", "invented-value"),
-        ),
         Fault("altered-after-refusal", "boundary", refund, again, ("tool-error",)),
         Fault(
             "announced-write",
@@ -373,7 +366,8 @@ def _of_writes() -> list[Fault]:
     )
     only = "An order can only be returned if its status is 'delivered'."
     delivered = _tools(
-        get_order=_json({**ORDER, "status": "delivered"}), return_order=_json({"done": True})
+        get_order=_json({**ORDER, "status": "delivered", "wrap": "no"}),
+        return_order=_json({"done": True}),
     )
     returns = Run(
         model=[LOOK, call("return_order", order_id="W5512"), DONE],
@@ -381,6 +375,7 @@ def _of_writes() -> list[Fault]:
         users=("Return order W5512.",),
         system=only,
     )
+    wrapped = "Delivered orders can be returned only if the gift wrap is kept."
     change = call("modify_order", order_id="W5512", lamp="L70113")
     moves = Run(
         model=[LOOK, call("move_order", order_id="W5512"), change, DONE],
@@ -406,6 +401,7 @@ def _of_writes() -> list[Fault]:
             replace(gifts, model=[call("book_order", cards=cards), DONE]),
             gifts,
         ),
+        Fault("unmet-condition", "agent", replace(returns, system=wrapped), returns),
         Fault(
             "forbidden-state", "agent", replace(returns, tools={**delivered, **_pending()}), returns
         ),

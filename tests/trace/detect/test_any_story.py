@@ -23,6 +23,7 @@ WORDS = st.sampled_from(
         '{"a": [1, 2',
         "You must confirm before. At most two gift cards.",
         "It can only be returned if its status is 'x'. Basic orders cannot be changed.",
+        "Otherwise, basic or x orders can be cancelled only if the insurance is bought. 1 + 1 = 3",
         "There are 11 available things in W5512; the total is $5 and $6, altogether $12.",
         "Which one?",
         "http://a.example/b.pdf says so",
@@ -65,7 +66,22 @@ def stories(draw: st.DrawFn) -> Story:
     return Story("any", False, tuple(said), draw(SCHEMAS), draw(WORDS))
 
 
-LONG = ["-", "1,", "a.", "a-", "what ", '{"', "$1 ", "W1 ", "total ", "1 a ", "yes ", "not "]
+LONG = [
+    "-",
+    "1,",
+    "a.",
+    "a-",
+    "what ",
+    '{"',
+    "$1 ",
+    "W1 ",
+    "total ",
+    "1 a ",
+    "yes ",
+    "not ",
+    "1+",
+    "can be ",
+]
 
 
 @pytest.mark.parametrize("piece", LONG)

@@ -92,7 +92,7 @@ def test_plug_ins_look_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch)
 
     mine = OverStory("mine", "task", "context", "the first message", find)
     entry = SimpleNamespace(load=lambda: [mine])
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
+    monkeypatch.setattr("rerail.trace.plug_ins.entry_points", lambda group: [entry])
     material = Material((story(user("x"), says("Done.")),))
     assert names(detect(material)) == []
     assert names(detect(material, plugins=True)) == ["mine"]

@@ -5,29 +5,22 @@ from collections.abc import Iterator
 from typing import Final
 
 from rerail.trace.detect.call import Call
+from rerail.trace.detect.checking import is_check, runs_anything, went_well
 from rerail.trace.detect.detector import OverStory, place
-from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading
 from rerail.trace.detect.tools import is_write
-from rerail.trace.detect.values import canonical
 from rerail.trace.finding import Finding
 
-_CHECKS: Final = re.compile(
-    r"pytest|unittest|npm (run )?test|jest|vitest|mocha|go test|cargo test|tsc\b|mypy|ruff|eslint|"
-    r"\b(run_|check|verify|validate|test)\w*",
-    re.IGNORECASE,
-)
 _NOTHING: Final = re.compile(
     r"no tests? (ran|found|collected|to run|files found)|collected 0 items|ran 0 tests|"
     r"\b0 (tests|passed|specs)\b|no test suite found",
     re.IGNORECASE,
 )
-_FAILED: Final = re.compile(r"\b([1-9]\d*) failed|FAILED|exit code [1-9]|Error:|✗", re.IGNORECASE)
 
 
 def _find_nothing(reading: Reading) -> Iterator[Finding]:
     for call in reading.calls:
-        found = _NOTHING.search(call.told) if _is_check(call) else None
+        found = _NOTHING.search(call.told) if is_check(call) else None
         if found:
             said = reading.answer_of(call)
             yield NOTHING.finding(
@@ -44,10 +37,10 @@ def _find_unstable(reading: Reading) -> Iterator[Finding]:
     """The same check twice with no other call between that may have changed something."""
     last: Call | None = None
     for call in reading.calls:
-        if not _is_check(call):
+        if not is_check(call):
             last = last if not _may_change(call) else None
             continue
-        if last is not None and last.same == call.same and _well(last) != _well(call):
+        if last is not None and last.same == call.same and went_well(last) != went_well(call):
             said = reading.answer_of(call)
             yield UNSTABLE.finding(
                 f"the same check of the same state said {_word(last)}, then {_word(call)}",
@@ -60,20 +53,12 @@ def _find_unstable(reading: Reading) -> Iterator[Finding]:
         last = call if call.answer is not None else None
 
 
-def _is_check(call: Call) -> bool:
-    return bool(_CHECKS.search(f"{call.name} {canonical(call.call.arguments)}"[:2000]))
-
-
 def _may_change(call: Call) -> bool:
-    return is_write(call.name) or call.name.lower() in ("bash", "shell", "exec", "run", "command")
-
-
-def _well(call: Call) -> bool:
-    return not (is_error(call) or _FAILED.search(call.told))
+    return is_write(call.name) or runs_anything(call)
 
 
 def _word(call: Call) -> str:
-    return "well" if _well(call) else "not well"
+    return "well" if went_well(call) else "not well"
 
 
 NOTHING = OverStory(

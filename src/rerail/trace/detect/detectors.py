@@ -5,11 +5,13 @@ Plug-ins (entry points of the group `rerail.detectors`) look too where they are 
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Final
 
 from rerail.trace.detect.detector import Material, OverEvents, OverStory, Record
 from rerail.trace.detect.reading import Reading
 from rerail.trace.finding import Finding
+from rerail.trace.plug_ins import loaded
 
 AnyDetector = OverStory | OverEvents
 
@@ -17,7 +19,6 @@ GROUP: Final = "rerail.detectors"
 _MODULES: Final = (
     "unanswered_call",
     "unapproved_write",
-    "carried_approval",
     "altered_after_refusal",
     "announced_write",
     "approved_otherwise",
@@ -25,6 +26,7 @@ _MODULES: Final = (
     "repeated_write",
     "over_limit",
     "forbidden_state",
+    "unmet_condition",
     "unused_result",
     "refused_figure",
     "wrong_sum",
@@ -65,11 +67,11 @@ _MODULES: Final = (
 
 
 def detectors(*, plugins: bool = False) -> list[AnyDetector]:
-    """Every detector there is; those of other packages only where asked for."""
+    """Every detector there is, with those of other packages if asked for. Raises PlugInBroken."""
     found: list[AnyDetector] = []
     for name in _MODULES:
         found += import_module(f"rerail.trace.detect.{name}").DETECTORS
-    return [*found, *_plugged_in()] if plugins else found
+    return [*found, *chain.from_iterable(loaded(GROUP))] if plugins else found
 
 
 def detect(
@@ -100,10 +102,3 @@ def _watched(record: Record, chosen: Sequence[OverEvents]) -> Iterator[Finding]:
 
 def _place(finding: Finding) -> tuple[str, int]:
     return finding.evidence[0].source if finding.evidence else "", finding.order
-
-
-def _plugged_in() -> Iterator[AnyDetector]:
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group=GROUP):
-        yield from entry.load()

@@ -1,13 +1,15 @@
-"""Success was told though the last that was done failed, and nothing after it was well."""
+"""Success was told though the last that was done failed, or the last check said otherwise."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from rerail.trace.detect.call import Call
-from rerail.trace.detect.detector import OverStory, place
+from rerail.trace.detect.checking import is_check, went_well
+from rerail.trace.detect.detector import OverStory, place, shortened
 from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading
+from rerail.trace.detect.words import sentences
 from rerail.trace.finding import Finding
 
 _SUCCESS: Final = re.compile(
@@ -20,9 +22,50 @@ _HEDGED: Final = re.compile(
     r"not (been )?able|issue|problem|sorry|apolog\w+|refused|unsuccessful)\b",
     re.IGNORECASE,
 )
+_OPEN: Final = re.compile(r"\b(not|if|once|until|unless|when|whether)\b|\?", re.IGNORECASE)
+_PASSES: Final = re.compile(
+    r"\b(tests?|checks?|suite|build|lint\w*|types?)( now| all| then)* "
+    r"(pass(ed|es|ing)?|succeed(s|ed)?|(is|are) (now )?(green|clean|fine|well))\b",
+    re.IGNORECASE,
+)
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
+    told: dict[int, Finding] = {}
+    for finding in (*_after_a_failure(reading), *_against_the_check(reading)):
+        told.setdefault(finding.order, finding)
+    yield from told.values()
+
+
+def _against_the_check(reading: Reading) -> Iterator[Finding]:
+    """It is told that checks pass, and the last that was run had said something else."""
+    last: Call | None = None
+    for index, said in enumerate(reading.said):
+        done = reading.answers.get(index)
+        last = done if done is not None and is_check(done) else last
+        text = said.message.text if said.message.role == "assistant" else ""
+        if last is None or went_well(last) or said.message.tool_calls:
+            continue
+        claims = [one for one in sentences(text) if _claims(one)]
+        if claims:
+            yield DETECTOR.finding(
+                f"it was told that checks pass, and {last.name}, the last that was run, says not",
+                [
+                    place(reading.story, reading.answer_of(last), last.told),
+                    place(reading.story, said, claims[0]),
+                ],
+                said.order,
+                contradicts=shortened(last.told, 200),
+            )
+            last = None
+
+
+def _claims(sentence: str) -> bool:
+    hedged = _HEDGED.search(sentence) or _OPEN.search(sentence)
+    return _PASSES.search(sentence) is not None and not hedged
+
+
+def _after_a_failure(reading: Reading) -> Iterator[Finding]:
     done = reading.answers
     last: Call | None = None
     for index, said in enumerate(reading.said):
@@ -38,12 +81,16 @@ def _find(reading: Reading) -> Iterator[Finding]:
                     place(reading.story, said, text),
                 ],
                 said.order,
-                contradicts=last.told[:200],
+                contradicts=shortened(last.told, 200),
             )
             last = None
 
 
 DETECTOR = OverStory(
-    "false-success", "agent", "linkage", "claims of success, and the last tool's answer", _find
+    "false-success",
+    "agent",
+    "linkage",
+    "claims of success, and the last answer of a tool or check",
+    _find,
 )
 DETECTORS = [DETECTOR]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
-from rerail.trace.detect.tools import words_of
+from rerail.trace.detect.tools import does
 from rerail.trace.detect.words import plain, sentences
 from rerail.trace.finding import Finding
 
@@ -18,17 +18,6 @@ _ONLY_IF: Final = re.compile(
 _CANNOT: Final = re.compile(
     r"\b([A-Z][a-z]+(?: [a-z]+)?) (\w+) (?:cannot|can't|can not|may not|must not) be (\w+)"
 )
-_VERBS: Final = {
-    "modified": ("modify", "update", "change", "edit"),
-    "changed": ("modify", "update", "change", "edit"),
-    "cancelled": ("cancel",),
-    "canceled": ("cancel",),
-    "exchanged": ("exchange",),
-    "returned": ("return",),
-    "deleted": ("delete", "remove"),
-    "refunded": ("refund",),
-    "closed": ("close",),
-}
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
@@ -56,15 +45,14 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 def _broken(rules: list[str], call: Call, record: Any) -> Iterator[tuple[str, str]]:
     """The rules that a call breaks, each with what the record says."""
-    does = set(words_of(call.name))
     for rule in rules:
         only = _ONLY_IF.search(rule)
-        if only and does & {*_VERBS.get(only.group(1).lower(), ())}:
+        if only and does(call.name, only.group(1)):
             state = record.get(only.group(2).lower())
             if isinstance(state, str) and plain(state) != plain(only.group(3)):
                 yield rule, f"{only.group(2)} {state}"
         never = _CANNOT.search(rule)
-        if never and does & {*_VERBS.get(never.group(3).lower(), ())}:
+        if never and does(call.name, never.group(3)):
             states = [
                 str(key)
                 for key, value in record.items()

@@ -1,5 +1,6 @@
 """A part was approved, and the whole was changed: one article, and the whole order cancelled."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ def _find(reading: Reading) -> Iterator[Finding]:
         named = [part for part in parts if _names(text, part)]
         if sight is None or not named or len(named) == len(parts):
             continue
-        if _whole(approval.text, call, thing, parts) or _whole(approval.reply, call, key, parts):
+        if _is_whole(approval.text, call, (thing, key), parts):
             continue
         said = reading.said[call.asked]
         yield DETECTOR.finding(
@@ -40,12 +41,14 @@ def _find(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def _whole(text: str, call: Call, name: str, parts: list[str]) -> bool:
-    """Whether a sentence speaks of doing it to the whole, by this name of it, and of no part."""
+def _is_whole(text: str, call: Call, names: tuple[str, str], parts: list[str]) -> bool:
+    """Whether the whole is spoken of: `cancel the order`, or its identifier and no part of it."""
     act = next(word for word in words_of(call.name) if is_write(word))
-    whole = plain(name).removesuffix(" id")
+    thing, kind = plain(names[0]), plain(names[1]).removesuffix(" id")
+    outright = re.compile(rf"\b{act} (?:(?:the|this|that|my|your|whole|entire) ){{1,3}}{kind}\b")
     return any(
-        act in one and holds(one, whole) and not any(_names(one, part) for part in parts)
+        outright.search(one)
+        or (act in one and holds(one, thing) and not any(_names(one, part) for part in parts))
         for one in map(plain, sentences(text.replace("#", "")))
     )
 

@@ -66,6 +66,11 @@ class Talk:
         """All that was said up to a message, it included, in plain form."""
         return "\n".join(text for text in self._plain[: index + 1] if text)
 
+    def of_people(self, before: int) -> str:
+        """All that people said before a message, in plain form."""
+        said = zip(self.said[:before], self._plain, strict=False)
+        return "\n".join(text for one, text in said if one.message.role == "user")
+
     @cached_property
     def _spoken_by(self) -> dict[str, list[int]]:
         """The messages that have words, by their role."""

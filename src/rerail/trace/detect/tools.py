@@ -22,6 +22,18 @@ _MEANING: Final = dict.fromkeys(_WRITING.split(), True) | dict.fromkeys(_READING
 _OWN: Final = frozenset(("plan", "todo", "todos", "memory", "scratchpad", "thought"))
 """What an agent keeps for itself."""
 _PEOPLE: Final = frozenset(("human", "agent", "supervisor", "operator"))
+_CHANGES: Final = ("modify", "update", "change", "edit")
+_DOES: Final = {
+    "modified": _CHANGES,
+    "changed": _CHANGES,
+    "cancelled": ("cancel",),
+    "canceled": ("cancel",),
+    "exchanged": ("exchange",),
+    "returned": ("return",),
+    "deleted": ("delete", "remove"),
+    "refunded": ("refund",),
+    "closed": ("close",),
+}
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -45,6 +57,11 @@ def hands_over(name: str) -> bool:
     """Whether a tool of this name gives the matter to a person."""
     words = words_of(name)
     return "transfer" in words and any(word.rstrip("s") in _PEOPLE for word in words)
+
+
+def does(name: str, done: str) -> bool:
+    """Whether a tool of this name does what a sentence has as done: `cancelled`, `modified`."""
+    return not set(words_of(name)).isdisjoint(_DOES.get(done.lower(), ()))
 
 
 def words_of(name: str) -> list[str]:
