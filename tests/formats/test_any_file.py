@@ -63,7 +63,10 @@ SHAPES = st.sampled_from(
 
 
 @settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=400,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(shape=SHAPES, values=st.lists(VALUES, min_size=1, max_size=4), as_lines=st.booleans())
 def test_any_json_is_read_or_refused(
@@ -89,7 +92,10 @@ def test_any_json_is_read_or_refused(
 
 
 @settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(content=st.binary(max_size=80))
 def test_any_bytes_are_read_or_refused(tmp_path: Path, content: bytes) -> None:

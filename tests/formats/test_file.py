@@ -12,7 +12,7 @@ def test_a_torn_line_costs_itself_alone(tmp_path: Path) -> None:
     path.write_text('{"a": 1}\n{"a": \n\n[2]\n')
     found = open_foreign(path)
     assert [tuple(value) for value in found.values] == [(1, {"a": 1}), (4, [2])]
-    assert found.torn == (2,)
+    assert found.torn == [2]
 
 
 def test_a_document_over_several_lines_is_one(tmp_path: Path) -> None:

@@ -33,7 +33,15 @@ def test_a_stream_that_came_to_its_last_event(stream: bytes) -> None:
 
 @pytest.mark.parametrize(
     "stream",
-    [b"", b"\n\n", b"[DONE]", b"data: [1]\n\n", b'data: {"type":1}\n\n', b"data: \xff\n\n", b"{\n"],
+    [
+        b"",
+        b"\n\n",
+        b"[DONE]",
+        b"data: [1]\n\n",
+        b'data: {"type":[]}\n\n',
+        b"data: \xff\n\n",
+        b"{\n",
+    ],
 )
 def test_a_stream_that_did_not(stream: bytes) -> None:
     assert not is_whole(stream)

@@ -296,6 +296,12 @@ def test_no_document_makes_a_view_fail(api: str, documents: list[Any]) -> None:
     completion_of(api, stream, STREAM)
 
 
+def test_an_item_whose_kind_is_no_word_is_passed_over() -> None:
+    prompt = prompt_of("openai.responses", dumped({"input": [{"type": []}, "x"]}))
+    assert prompt is not None
+    assert [message.parts for message in prompt.messages] == [()]
+
+
 @pytest.mark.parametrize("body", [b"", b"\xff", b"{", b"[" * 100_000, b"null"])
 def test_what_is_no_document_means_nothing(body: bytes) -> None:
     assert prompt_of("openai.chat_completions", body) is None

@@ -97,3 +97,9 @@ def test_what_a_provider_was_told_not_to_keep() -> None:
 def test_messages_that_are_no_objects_are_passed_over() -> None:
     odd: list[Said] = [("origin", b"[]"), ("origin", b"\xff"), ("agent", b'{"type": 1}')]
     assert json.loads(whole_request(asks([TOLD], "r1"), [*odd, *SESSION, *odd]))["input"][0] == TASK
+
+
+def test_a_kind_that_is_no_word_is_no_end() -> None:
+    odd: Said = ("origin", b'{"type": ["response.completed"], "response": {"id": "r9"}}')
+    with pytest.raises(HistoryMissing):
+        whole_request(asks([TASK], "r9"), [odd])

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from rerail.cli.screen.progress import Told, progress
 from rerail.cli.screen.texts import json_text, one_line, quantity, say, styled, table
 from rerail.cli.shown.conversation import print_message
 from rerail.errors import UsageProblem
@@ -51,7 +52,8 @@ def import_(
     Inspect's logs, lists of chat messages; with --mapping any JSON lines. `rerail trace collect`
     takes such a file into a case.
     """
-    imported = import_file(file, mapping=mapping, plugins=plugins)
+    with progress("reading") as told:
+        imported = import_file(file, mapping=mapping, plugins=plugins, told=_in_mib(told))
     stories = _chosen(imported, file, run)
     found = detect(Material(tuple(stories)), plugins=plugins) if diagnose else []
     if as_json:
@@ -64,6 +66,10 @@ def import_(
         if diagnose:
             _print_findings(candidates(found), len(stories) > 1)
     return int(any(one.tier != "context" and not one.missing for one in found))
+
+
+def _in_mib(told: Told) -> Told:
+    return lambda done, all_: told(done >> 20, all_ >> 20)
 
 
 def _chosen(imported: Imported, file: Path, run: int | None) -> Sequence[Story]:

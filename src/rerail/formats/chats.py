@@ -5,14 +5,15 @@ lists of messages are such files. Rewards and reference actions that stand besid
 of somebody who knew the answer: they are never read.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from rerail.formats.file import Foreign
 from rerail.formats.making import Teller, wall_of
-from rerail.llm.chat import completion, prompt
+from rerail.llm.chat import one_message
 from rerail.llm.schemas import schemas
-from rerail.llm.view import Message, object_of, text_of
-from rerail.trace.story import Story
+from rerail.llm.view import error_of, object_of, text_of
+from rerail.trace.story import Gap, Story
 
 NAME: Final = "chat-messages"
 _ROLES: Final = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
@@ -22,27 +23,26 @@ _LISTS: Final = ("traj", "messages", "conversation", "history")
 def recognises(file: Foreign) -> bool:
     """Whether the document is a conversation, or a list of runs that each hold one."""
     if file.lines:
-        found = [record for _, record in file.objects()]
-        return bool(found) and all(_messages(record) or _is_message(record) for record in found)
+        found = file.first_objects()
+        return _mostly(_is_message, found) or _mostly(_messages, found)
     return bool(_runs(file.document))
 
 
 def read(file: Foreign) -> list[Story]:
     """A story for each run."""
-    if file.lines:
-        found = list(file.objects())
-        if all(_is_message(record) for _, record in found):
-            return [_story(file, {}, [record for _, record in found], "", found[0][0])]
-        return [
-            _story(file, record, _messages(record), f"run {number}")
-            for number, (_, record) in enumerate(found, start=1)
-        ]
-    runs = _runs(file.document)
-    several = len(runs) > 1
+    if file.lines and _mostly(_is_message, file.first_objects()):
+        return [_story(file, {}, file.objects(), "")]
+    found = [run for _, run in file.objects()] if file.lines else _runs(file.document)
+    runs = [run for run in found if _messages(run)]
+    several, odd = len(runs) > 1 or file.lines, len(found) - len(runs)
     return [
-        _story(file, run, _messages(run), f"run {number}" if several else "")
+        _story(file, run, ((0, entry) for entry in _messages(run)), f"run {number}" * several, odd)
         for number, run in enumerate(runs, start=1)
     ]
+
+
+def _mostly(holds: Callable[[dict[str, Any]], object], found: list[dict[str, Any]]) -> bool:
+    return sum(map(bool, map(holds, found))) * 2 > len(found)
 
 
 def _runs(document: Any) -> list[dict[str, Any]]:
@@ -74,19 +74,25 @@ def _is_message(entry: Any) -> bool:
 
 
 def _story(
-    file: Foreign, run: dict[str, Any], messages: list[dict[str, Any]], name: str, line: int = 0
+    file: Foreign,
+    run: dict[str, Any],
+    messages: Iterable[tuple[int, dict[str, Any]]],
+    name: str,
+    others: int = 0,
 ) -> Story:
     teller = Teller(f"{file.name} {name}".strip())
-    for number, entry in enumerate(messages):
-        (message,) = prompt({"messages": [entry]}).messages or (Message("", ()),)
-        answer = completion({"choices": [{"message": entry}], **entry})
+    for line, entry in messages:
+        if not _is_message(entry):
+            others += 1
+            continue
+        message = one_message(entry)
         teller.say(
             message,
-            line=line + number if line else 0,
+            line=line,
             at=wall_of(entry.get("timestamp") or entry.get("created_at")),
             model=text_of(entry, "model"),
             finish_reason=text_of(entry, "finish_reason"),
-            error=answer.error if message.role == "assistant" else "",
+            error=error_of(entry) if message.role == "assistant" else "",
         )
     info = object_of(run, "info")
     ended = text_of(info, "exit_status") or text_of(run, "exit_status")
@@ -95,7 +101,8 @@ def _story(
         "trial": _id(run.get("trial")),
         "run": _id(run.get("run_id")),
     }
-    return teller.story(file, [], tools=schemas(run), ended=ended, ids=ids)
+    gaps = [Gap(f"{others} lines that are no messages", "what they say")] if others else []
+    return teller.story(file, gaps, tools=schemas(run), ended=ended, ids=ids)
 
 
 def _id(value: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rerail.formats.file import Foreign
 from rerail.formats.making import Teller, wall_of
-from rerail.llm.anthropic import completion, prompt
+from rerail.llm.anthropic import completion, one_message
 from rerail.llm.view import (
     Message,
     Other,
@@ -53,7 +53,7 @@ _Line = tuple[int, dict[str, Any]]
 
 def recognises(file: Foreign) -> bool:
     """Whether most lines are such records, and some are of the conversation."""
-    found = [record for _, record in file.objects()]
+    found = file.first_objects()
     told = [
         record
         for record in found
@@ -118,7 +118,7 @@ def _gaps(records: list[dict[str, Any]], lanes: set[str], alone: str, odd: int) 
 
 def _answers(record: dict[str, Any]) -> bool:
     """Whether a user's record is a tool's answer."""
-    parts = _parts(object_of(record, "message"))
+    parts = one_message(object_of(record, "message")).parts
     return any(isinstance(part, ToolCallResponse) for part in parts)
 
 
@@ -154,7 +154,7 @@ def _say(teller: Teller, lines: list[_Line], alone: str) -> bool:
         teller.say(Message("system", (beside,)), line=number, at=at, lane=lane)
     if kind not in ("user", "assistant"):
         return kind in _KINDS or kind in _BESIDE
-    found = [part for _, one in lines for part in _parts(object_of(one, "message"))]
+    found = [part for _, one in lines for part in one_message(object_of(one, "message")).parts]
     if not found:
         return False
     failed = record.get("isApiErrorMessage") is True
@@ -182,16 +182,11 @@ def _end_of(message: Any) -> dict[str, Any]:
     written is not counted then."""
     if count_of(message, "usage", "input_tokens") is None:
         return {"finish_reason": text_of(message, "stop_reason")}
-    said = completion({"type": "message", **message})
+    said = completion({**message, "content": []})
     usage = said.usage
     if not said.finish_reason:
         usage = Usage(usage.input_tokens, None, usage.cached_tokens)
     return {"finish_reason": said.finish_reason, "usage": usage}
-
-
-def _parts(message: Any) -> Iterator[Part]:
-    for one in prompt({"messages": [message]}).messages:
-        yield from one.parts
 
 
 def _text(parts: list[Part]) -> str:

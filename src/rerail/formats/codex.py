@@ -50,7 +50,7 @@ _HIDDEN: Final = Gap("reasoning is encrypted, or a summary", "what the model too
 
 def recognises(file: Foreign) -> bool:
     """Whether most lines are such records."""
-    found = [record for _, record in file.objects()]
+    found = file.first_objects()
     known = [
         record
         for record in found

@@ -100,7 +100,7 @@ def _story(path: Path, sample: Mapping[str, Any], name: str) -> Story:
     ended = f"limit: {limit}" if limit else f"error: {error}" if error else "completed"
     ids = {"sample": str(sample.get("id", "")), "run": text_of(sample, "uuid")}
     tools = schemas({"tools": [tool for event in events for tool in objects_of(event, "tools")]})
-    file = Foreign(path, lines=False, values=(Value(0, sample),))
+    file = Foreign(path, lines=False, first=(Value(0, sample),))
     return teller.story(file, [], tools=tools, ended=ended, ids=ids)
 
 

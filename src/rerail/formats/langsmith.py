@@ -7,10 +7,10 @@ Source: what LangChain's client sends (langsmith 0.15), put together a run each.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from rerail.formats.file import Foreign
+from rerail.formats.file import Foreign, Value
 from rerail.formats.making import Teller, usage_of, wall_of
 from rerail.formats.spans import Span, tell
 from rerail.llm.chat import completion, prompt
@@ -34,15 +34,15 @@ _Run = tuple[int, Mapping[str, Any]]
 
 def recognises(file: Foreign) -> bool:
     """Whether the values are such runs."""
-    return any(_is_run(run) for _, run in _runs(file))
+    return any(_is_run(run) for _, run in _runs(file.first))
 
 
 def _is_run(run: Mapping[str, Any]) -> bool:
     return isinstance(run.get("run_type"), str) and "trace_id" in run and "inputs" in run
 
 
-def _runs(file: Foreign) -> Iterator[_Run]:
-    for line, value in file.values:
+def _runs(values: Iterable[Value]) -> Iterator[_Run]:
+    for line, value in values:
         found = value.get("runs", value) if isinstance(value, dict) else value
         for run in found if isinstance(found, list) else [found]:
             if isinstance(run, dict):
@@ -52,7 +52,7 @@ def _runs(file: Foreign) -> Iterator[_Run]:
 def read(file: Foreign) -> list[Story]:
     """A story for each trace."""
     traces: dict[str, list[_Run]] = {}
-    for line, run in _runs(file):
+    for line, run in _runs(file.values):
         if _is_run(run):
             traces.setdefault(text_of(run, "trace_id"), []).append((line, run))
     several = len(traces) > 1

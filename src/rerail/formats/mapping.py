@@ -16,7 +16,6 @@ from rerail.llm.arguments import parsed
 from rerail.llm.view import Message, Part, Text, ToolCall, ToolCallResponse
 from rerail.trace.log_source import (
     BadMapping,
-    Conversation,
     LogMapping,
     mapping_in,
     read_mapping,
@@ -38,9 +37,11 @@ def read_mapped(file: Foreign, mapping: Path) -> list[Story]:
     teller = Teller(file.name)
     ids: dict[str, str] = {}
     others = 0
+    places = [(name, path) for name, path in structs.asdict(fields.message).items() if path]
     for line, record in file.objects():
-        ids = _identifiers(fields, record) | ids
-        others += not _say(teller, fields, fields.message, line, record)
+        if len(ids) < len(fields.ids):
+            ids = _identifiers(fields, record) | ids
+        others += not _say(teller, fields, places, line, record)
     gaps = [Gap(f"{others} lines that are no conversation", "what they say")] if others else []
     return [teller.story(file, gaps, ids=ids)]
 
@@ -50,8 +51,10 @@ def _identifiers(fields: LogMapping, record: Any) -> dict[str, str]:
     return {name: str(value) for name, value in found.items() if value not in (None, "")}
 
 
-def _say(teller: Teller, fields: LogMapping, message: Conversation, line: int, record: Any) -> bool:
-    found = {name: value_at(record, path) for name, path in structs.asdict(message).items() if path}
+def _say(
+    teller: Teller, fields: LogMapping, places: list[tuple[str, str]], line: int, record: Any
+) -> bool:
+    found = {name: value_at(record, path) for name, path in places}
     parts = tuple(_parts(found))
     if not parts and not found.get("error"):
         return False

@@ -7,10 +7,10 @@ tool's span has no id of the call.
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from rerail.formats.file import Foreign
+from rerail.formats.file import Foreign, Value
 from rerail.formats.making import Teller, usage_of, wall_of
 from rerail.formats.spans import Span, tell
 from rerail.llm.arguments import parsed
@@ -27,12 +27,12 @@ _NO_WORDS: Final = Gap(
 
 def recognises(file: Foreign) -> bool:
     """Whether the values are traces and spans."""
-    return any(entry.get("object") == "trace.span" for _, entry in _entries(file))
+    return any(entry.get("object") == "trace.span" for _, entry in _entries(file.first))
 
 
 def read(file: Foreign) -> list[Story]:
     """A story for each trace."""
-    entries = list(_entries(file))
+    entries = list(_entries(file.values))
     names = {
         text_of(entry, "id"): text_of(entry, "workflow_name")
         for _, entry in entries
@@ -45,8 +45,8 @@ def read(file: Foreign) -> list[Story]:
     return [_story(file, trace, names, spans, len(traces) > 1) for trace, spans in traces.items()]
 
 
-def _entries(file: Foreign) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, value in file.values:
+def _entries(values: Iterable[Value]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, value in values:
         found = value.get("data", value) if isinstance(value, dict) else value
         for entry in found if isinstance(found, list) else [found]:
             if isinstance(entry, dict):

@@ -51,7 +51,7 @@ _NO_ARGUMENTS: Final = Gap(
 
 def recognises(file: Foreign) -> bool:
     """Whether the values are OTLP traces."""
-    return any("resourceSpans" in value for _, value in file.objects())
+    return any("resourceSpans" in value for value in file.first_objects())
 
 
 def read(file: Foreign) -> list[Story]:

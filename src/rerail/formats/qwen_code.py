@@ -19,7 +19,7 @@ _Line = tuple[int, dict[str, Any]]
 
 def recognises(file: Foreign) -> bool:
     """Whether the lines are records of a session, and messages among them have parts."""
-    found = [record for _, record in file.objects()]
+    found = file.first_objects()
     known = [one for one in found if text_of(one, "type") in _KINDS and "sessionId" in one]
     told = any("parts" in object_of(one, "message") for one in known)
     return file.lines and told and len(known) * 2 > len(found)

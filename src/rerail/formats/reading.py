@@ -4,7 +4,9 @@ One table of formats; the first that knows the file reads it. Plug-ins (entry po
 `rerail.formats`) come after ours, where they are asked for.
 """
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -24,6 +26,7 @@ from rerail.formats import (
 )
 from rerail.formats import mapping as mapping_format
 from rerail.formats.file import Foreign, ImportRefused, is_archive, open_foreign
+from rerail.formats.lines import Told
 from rerail.trace.plug_ins import loaded
 from rerail.trace.story import Story
 
@@ -62,14 +65,26 @@ FORMATS: Final = (
 )
 
 
-def import_file(path: Path, *, mapping: Path | None = None, plugins: bool = False) -> Imported:
-    """Read a file. `mapping` says what the fields of somebody's own JSON lines are.
+def import_file(
+    path: Path,
+    *,
+    mapping: Path | None = None,
+    plugins: bool = False,
+    told: Told | None = None,
+) -> Imported:
+    """Read a file. `mapping` says what the fields of somebody's own JSON lines are; `told` is told
+    how much of how much has been read.
 
     Raises ImportRefused where no format knows it or it is broken, BadMapping, PlugInBroken.
     """
+    with _uncollected():
+        return _imported(path, mapping, plugins, told)
+
+
+def _imported(path: Path, mapping: Path | None, plugins: bool, told: Told | None) -> Imported:
     if is_archive(path):
         return Imported(inspect_log.NAME, tuple(inspect_log.read_archive(path)))
-    file = open_foreign(path)
+    file = open_foreign(path, told)
     if mapping is not None:
         return Imported(mapping_format.NAME, tuple(mapping_format.read_mapped(file, mapping)))
     for known in (*FORMATS, *(loaded(GROUP) if plugins else ())):
@@ -78,6 +93,18 @@ def import_file(path: Path, *, mapping: Path | None = None, plugins: bool = Fals
     names = ", ".join(known.name for known in FORMATS)
     hint = f"known are {names}; for JSON lines of your own write --mapping FILE"
     raise ImportRefused(f"cannot import {path}: it has none of the known formats", hint=hint)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles: all that is made here is kept, and would be looked at over and over."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def read_all(path: Path, *, mapping: Path | None = None) -> list[Story]:

@@ -35,12 +35,14 @@ def prompt(document: Document) -> Prompt:
     """What a request asks."""
     system = tuple(_content(document, "system"))
     messages = [Message("system", system)] if system else []
-    messages += [
-        Message(role_of(entry), tuple(_content(entry, "content")))
-        for entry in objects_of(document, "messages")
-    ]
+    messages += map(one_message, objects_of(document, "messages"))
     tools = names_of(objects_of(document, "tools"))
     return Prompt(text_of(document, "model"), tuple(messages), tools)
+
+
+def one_message(entry: Document) -> Message:
+    """One message of a request, or of a reply."""
+    return Message(role_of(entry), tuple(_content(entry, "content")))
 
 
 def completion(document: Document) -> Completion:

@@ -32,7 +32,7 @@ from rerail.llm.view import (
 def prompt(document: Document) -> Prompt:
     """What a request asks."""
     tools = [object_of(tool, "function") or tool for tool in objects_of(document, "tools")]
-    messages = tuple(_message(entry) for entry in objects_of(document, "messages"))
+    messages = tuple(one_message(entry) for entry in objects_of(document, "messages"))
     return Prompt(text_of(document, "model"), messages, names_of(tools))
 
 
@@ -42,7 +42,7 @@ def completion(document: Document) -> Completion:
     message = object_of(choice, "message")
     return Completion(
         model=text_of(document, "model"),
-        message=_message({"role": "assistant", **message}) if message else None,
+        message=one_message({"role": "assistant", **message}) if message else None,
         finish_reason=text_of(choice, "finish_reason"),
         usage=_usage(object_of(document, "usage")),
         response_id=text_of(document, "id"),
@@ -82,7 +82,8 @@ def _add(message: dict[str, Any], calls: dict[int, dict[str, Any]], delta: Docum
             call["function"][name] += text_of(object_of(piece, "function"), name)
 
 
-def _message(entry: Document) -> Message:
+def one_message(entry: Document) -> Message:
+    """One message of a request, or of a reply."""
     role = role_of(entry)
     if role == "tool":
         told = "".join(part.content for part in _content(entry) if isinstance(part, Text))

@@ -69,7 +69,8 @@ def _is_last(data: str) -> bool:
         return False
     if not isinstance(value, dict):
         return False
-    if value.get("type") in _LAST or value.get("done") is True:
+    kind = value.get("type")
+    if (isinstance(kind, str) and kind in _LAST) or value.get("done") is True:
         return True
     candidates = value.get("candidates")
     return isinstance(candidates, list) and any(

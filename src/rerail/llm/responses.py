@@ -39,7 +39,7 @@ def prompt(document: Document) -> Prompt:
     if isinstance(document.get("input"), str):
         messages.append(Message("user", (Text(document["input"]),)))
     entries = objects_of(document, "input")
-    messages += [_message(entry) for entry in entries if entry.get("type") not in _NO_MESSAGE]
+    messages += [_message(entry) for entry in entries if text_of(entry, "type") not in _NO_MESSAGE]
     offered = [*objects_of(document, "tools")]
     for entry in entries:
         if entry.get("type") == "additional_tools":

@@ -89,7 +89,8 @@ def as_said(reply: bytes, content_type: str) -> list[Said]:
 def _final(document: Item) -> Item | None:
     """The response that is over with a message, or with the whole reply."""
     inner = document.get("response")
-    if document.get("type") in _FINAL and isinstance(inner, dict):
+    kind = document.get("type")
+    if isinstance(kind, str) and kind in _FINAL and isinstance(inner, dict):
         return inner
     return document if document.get("object") == "response" else None
 

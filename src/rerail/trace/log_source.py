@@ -191,7 +191,9 @@ class LogSource:
 def value_at(document: Any, path: str) -> Any:
     """The value at `a.b.c`, None where there is none."""
     for name in path.split("."):
-        document = document.get(name) if isinstance(document, Mapping) else None
+        if type(document) is not dict and not isinstance(document, Mapping):
+            return None
+        document = document.get(name)
     return document
 
 
