@@ -21,6 +21,6 @@ def went_on(environment: Mapping[str, str], *, run_id: str, task_id: str, despit
     """The holds on a run and its task. Raises TaskHeld where one stands and nobody says why."""
     from rerail.holds import gone_past
 
-    hint = "go on with `--despite-hold WHY`, which is put on the tape"
+    hint = "end it with `rerail runs release`, or go on with `--despite-hold WHY`, which is kept"
     standing = gone_past(environment, run_id=run_id, task_id=task_id, despite=despite, hint=hint)
     return tuple((hold.id, hold.reason, despite) for hold in standing)

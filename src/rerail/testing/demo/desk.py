@@ -19,6 +19,8 @@ from rerail.testing.replies import document, serve
 TICKET: Final = "1841"
 RIGHT: Final = "CUST-4471"
 """The customer that ticket 1841 came from."""
+WRONG: Final = "CUST-4417"
+"""The one with nearly its name."""
 
 HOSTS: Final = ("tickets.example.com", "crm.example.com")
 
@@ -37,8 +39,8 @@ TICKETS: Final[list[dict[str, Any]]] = [
     },
 ]
 CUSTOMERS: Final[list[dict[str, Any]]] = [
-    {"customer_id": "CUST-4417", "name": "Acme Robots", "domain": "acme-robots.example"},
-    {"customer_id": "CUST-4471", "name": "Acme Robotics", "domain": "acme-robotics.example"},
+    {"customer_id": WRONG, "name": "Acme Robots", "domain": "acme-robots.example"},
+    {"customer_id": RIGHT, "name": "Acme Robotics", "domain": "acme-robotics.example"},
     {"customer_id": "CUST-2093", "name": "Borealis Foods", "domain": "borealis.example"},
 ]
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from rerail.errors import UsageProblem
 from rerail.testing.ca import CertificateAuthority
-from rerail.testing.demo.desk import CUSTOMERS, RIGHT, TICKET
+from rerail.testing.demo.desk import CUSTOMERS, RIGHT, TICKET, WRONG
 from rerail.testing.demo.mending import Mending
 from rerail.testing.demo.stage import TITLES, Kind, Stage, stage
 from rerail.testing.demo.typed import AUTHORITY, KEY, Say, Typed
@@ -197,14 +197,14 @@ class Tour:
         name = shlex.quote(str(tape.relative_to(self._folder)))
         self._say(f"\nThe tapes are in {self._folder}/runs. What to look at next:\n")
         for command, about in (
-            (f"rerail show {name}", "what was asked and told"),
-            (f"rerail show {name} --steps", "the model calls"),
-            (f"rerail show {name} s3", "the model call that chose the customer, whole"),
-            (f"less {REPORT}", "the last replay's report, for programs"),
-            (f"rerail verify {name}", "that nothing on it was changed"),
-            ("rerail replay", "the newest tape again; edit agent.py or rule.txt before"),
+            (f"rerail trace {name}", "what broke first, on one screen"),
+            (f"rerail steps {name}", "what was told and said"),
+            (f"rerail why {name} {WRONG}", "who said that number first"),
+            (f"rerail show {name} s3", "the call that chose the customer"),
+            (f"rerail verify {name}", "nothing on it was changed"),
+            ("rerail replay", "again; edit rule.txt before"),
         ):
-            self._say(f"   $ {command:<40} # {about}")
+            self._say(f"   $ {command:<40}  # {about}")
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ Nothing in it knows that it is recorded: the OpenAI SDK, tools over HTTPS, one w
 import argparse
 import json
 import os
+import textwrap
 from pathlib import Path
 
 import openai
@@ -68,7 +69,8 @@ def main():
                 name = call["function"]["name"]
                 arguments = json.loads(call["function"]["arguments"])
                 result = tools.use(name, arguments, options.task)
-                print(f"{name} {arguments}\n        -> {result}")
+                shown = textwrap.shorten(result, 66, placeholder=" …")
+                print(f"{name} {arguments}\n        -> {shown}")
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
                 if name in said_after:
                     messages.append({"role": "user", "content": said_after[name]})
