@@ -299,3 +299,14 @@ def test_a_missing_record_of_the_end_excludes_nothing_before_it(
     assert "no record of the reconciliation" in seen.missing()
     assert seen.diagnosis.classification == "target"
     assert "cannot be excluded" not in seen.diagnosis.because
+
+
+def test_a_lost_tape_s_missing_end_excludes_nothing_before_it(
+    plane_tape: NewTape, investigated: Investigate
+) -> None:
+    tape = plane_tape(without=["cleanup.done", "task.ended", "run.ended"])
+    tape.agents_plane()
+    seen = investigated(tape.end())
+    assert seen.diagnosis.first.detector == "runner-lost"
+    assert "no record of the run's end" in seen.missing()
+    assert "the run's end" not in seen.diagnosis.because

@@ -28,7 +28,9 @@ def _judged(diagnosis: Diagnosis) -> str:
     if diagnosis.first is not None and diagnosis.orchestration:
         return "as sure as the records: two of them contradict each other, whatever the agent did"
     if diagnosis.first is not None:
-        return f"as sure as the records: {diagnosis.because}"
+        because, _, earlier = diagnosis.because.partition("; an earlier one")
+        doubt = ", and an earlier one cannot be excluded while records are missing"
+        return f"as sure as the records: {because}{doubt if earlier else ''}"
     if diagnosis.candidates:
         return (
             "not decided: nothing noticed contradicts what was stated, and the earliest is seldom "
@@ -54,7 +56,8 @@ def _doubts(found: Gathered, diagnosis: Diagnosis) -> Iterator[str]:
         yield f"missing, and not made up: {', '.join(names)}"
     gaps = len(diagnosis.missing) - len(absent)
     if gaps:
-        yield f"{gaps} more things could not be captured, or cannot be shown by the source"
+        things = "one more thing" if gaps == 1 else f"{gaps} more things"
+        yield f"{things} could not be captured, or cannot be shown by the source"
     if found.competing:
         count = len(found.competing)
         pairs = "a pair of records" if count == 1 else f"{count} pairs of records"

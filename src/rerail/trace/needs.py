@@ -39,10 +39,12 @@ class Found:
     count: int = 0
     by: Record | None = None
 
-    def finding(self, end: int) -> Finding:
-        """A missing record as a finding; `end` is the order of the last one."""
+    def finding(self, ends: Mapping[str, int]) -> Finding:
+        """A missing record as a finding; `ends` are the orders of each source's last record."""
         evidence = (at(self.by),) if self.by else ()
-        order = end if self.need.last else self.by.order if self.by else 0
+        order = self.by.order if self.by else 0
+        if self.by and self.need.last:
+            order = ends[self.by.source] + 1
         what = f"no record of {self.need.name}: it would have shown {self.need.would_show}"
         return Finding("missing-record", "runtime", "structure", what, evidence, order, "", True)
 
@@ -244,8 +246,8 @@ NEEDS: Final = (
 
 def missing(found: Gathered) -> list[Finding]:
     """The missing kinds as findings, and what each source itself could not capture."""
-    end = found.deciding[-1].order if found.deciding else 0
-    absent = [one.finding(end) for one in needs(found) if one.presence == "missing"]
+    ends = {record.source: record.order for record in found.deciding}
+    absent = [one.finding(ends) for one in needs(found) if one.presence == "missing"]
     for part in found.lacking:
         what = f"no record of {part.what}: it would have shown {part.would_show}"
         where: tuple[Evidence, ...] = (at(part.record),)
