@@ -96,7 +96,7 @@ class ReplaySettings:
     present: Path | None = None
 
 
-class Record(Protocol):
+class KeepsReplay(Protocol):
     """Who keeps a replay, where it is itself recorded."""
 
     @property
@@ -128,7 +128,7 @@ class Record(Protocol):
 
 
 def replay(
-    tape: Tape, settings: ReplaySettings, *, record: Callable[[], Record] | None = None
+    tape: Tape, settings: ReplaySettings, *, record: Callable[[], KeepsReplay] | None = None
 ) -> Report:
     """Run a command against a tape: the same replies in the same order, and nothing else.
 
@@ -169,7 +169,7 @@ class _Replaying:
         self,
         tape: Tape,
         settings: ReplaySettings,
-        record: Callable[[], Record] | None,
+        record: Callable[[], KeepsReplay] | None,
         place: Place,
         *,
         known: bool,
