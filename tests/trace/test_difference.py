@@ -13,7 +13,7 @@ from rerail.playback.script import Script
 from rerail.tape import records
 from rerail.tape.reader import Tape
 from rerail.testing.tapes import Recording
-from rerail.trace.difference import Comparison, Run, compare
+from rerail.trace.difference import Comparison, ReadRun, compare
 
 JSON = "Content-Type: application/json\r\n"
 Told = Callable[[Recording], None]
@@ -55,10 +55,10 @@ def compared(tmp_path: Path) -> Callable[..., Comparison]:
     return both
 
 
-def run(tape: Tape) -> Run:
+def run(tape: Tape) -> ReadRun:
     script = Script(tape)
     exchanges = {number: item.exchange for number, item in script.exchanges.items()}
-    return Run(tape, script.recorded, exchanges, script.calls, pytest.fail)
+    return ReadRun(tape, script.recorded, exchanges, script.calls, pytest.fail)
 
 
 def test_runs_that_are_the_same(compared: Callable[..., Comparison]) -> None:

@@ -31,7 +31,7 @@ COMMAND: Final = 1
 """The number of the command among the processes of a run."""
 
 
-class Run(Struct, frozen=True):
+class RunFacts(Struct, frozen=True):
     """What the first event says of a run; see `rerail.tape.records.RunStarted`.
 
     `went_on` are holds that a person went past: each its id, its reason, and what was said.
@@ -49,7 +49,7 @@ class Run(Struct, frozen=True):
     went_on: Sequence[tuple[str, str, str]] = ()
 
 
-class Kept(Struct, frozen=True):
+class KeptTape(Struct, frozen=True):
     """A finished tape. `failed` is set where it could not be kept to the end.
 
     `passed` are the connections that went past the recorder: of which program, to what address.
@@ -87,7 +87,7 @@ class Keeping:
             self._writer, redactor, RunClock(), go_on_unrecorded=go_on_unrecorded, log=log
         )
 
-    def started(self, run: Run) -> None:
+    def started(self, run: RunFacts) -> None:
         """Write the first event."""
         self._run_id = run.run_id or f"run-{secrets.token_hex(6)}"
 
@@ -153,7 +153,7 @@ class Keeping:
             )
         )
 
-    def close(self, ending: Ending, reason: str = "") -> Kept:
+    def close(self, ending: Ending, reason: str = "") -> KeptTape:
         """Write the last event, seal the tape and close it."""
         self.recorder.emit(
             lambda at, wall: RunEnded(
@@ -166,4 +166,4 @@ class Keeping:
         except TapeWriteFailed as error:
             failed = error
         size = self._tape.stat().st_size if self._tape.exists() else 0
-        return Kept(self._tape, tape_id, self._run_id, self.recorder.exchanges, size, failed)
+        return KeptTape(self._tape, tape_id, self._run_id, self.recorder.exchanges, size, failed)

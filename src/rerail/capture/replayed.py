@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rerail.capture.children import ChildRecord
 from rerail.capture.folders import SNAPSHOTS, Folders
-from rerail.capture.keeping import Keeping, Kept, Run
+from rerail.capture.keeping import Keeping, KeptTape, RunFacts
 from rerail.capture.probes import ProbeLogs
 from rerail.capture.recorder import Recorder
 from rerail.capture.snapshots import Workspace
@@ -50,7 +50,7 @@ class ReplayRecording:
         self._parent = _parent(source, step, edits, turns)
         self._went_on = went_on
         self._at = 0
-        self.kept: Kept | None = None
+        self.kept: KeptTape | None = None
 
     @property
     def tap(self) -> Recorder:
@@ -78,7 +78,7 @@ class ReplayRecording:
             for name in ("clock", "random", "children")
             if name in run.capture
         }
-        began = Run(
+        began = RunFacts(
             command,
             cwd,
             capture,
@@ -122,7 +122,7 @@ class ReplayRecording:
         """The command could not be started: so says the tape, not that its recorder died."""
         self._keeping.close(Ending(error.exit_code), f"it did not start: {error.what}")
 
-    def ended(self, ending: Ending, left: Iterable[tuple[int, list[str]]]) -> Kept:
+    def ended(self, ending: Ending, left: Iterable[tuple[int, list[str]]]) -> KeptTape:
         """The command is over: seal and close. Raises `TapeWriteFailed`."""
         self._keeping.command_ended(ending, left)
         if self._keeping.recorder.workspace is not None:

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rerail.capture.folders import SNAPSHOTS, Folders
-from rerail.capture.keeping import COMMAND, Keeping, Kept, Run
+from rerail.capture.keeping import COMMAND, Keeping, KeptTape, RunFacts
 from rerail.capture.passed import PassedBy
 from rerail.capture.probes import Turns
 from rerail.clock import file_time_ns
@@ -59,7 +59,7 @@ class RecordSettings(Struct, frozen=True):
     of these is kept; `children`: whether what child processes say is. `log` is told each event as
     it is written. `folders` are snapshotted; where there are none, `no_folders` says why.
     `watch`: whether the kernel tells of connections that pass by, None where the machine decides.
-    `went_on` are the holds that a person goes past (`rerail.capture.keeping.Run`).
+    `went_on` are the holds that a person goes past (`rerail.capture.keeping.RunFacts`).
     """
 
     command: list[str]
@@ -84,7 +84,7 @@ class RecordSettings(Struct, frozen=True):
     went_on: Sequence[tuple[str, str, str]] = ()
 
 
-def record(settings: RecordSettings) -> tuple[Ending, Kept]:
+def record(settings: RecordSettings) -> tuple[Ending, KeptTape]:
     """Run a command and keep everything it asks, is told and does on a tape."""
     with Recording(settings) as recording:
         recording.begin()
@@ -205,7 +205,7 @@ class Recording:
             workspace.close()
         return ending
 
-    def close(self, ending: Ending, reason: str = "") -> Kept:
+    def close(self, ending: Ending, reason: str = "") -> KeptTape:
         """Write the last event and close the tape."""
         return replace(self._keeping.close(ending, reason), passed=self._went_past)
 
@@ -241,7 +241,7 @@ class Recording:
         """Descriptors that can be read once something of the command spoke to us."""
         return [listener.fileno() for listener, _ in self._listeners]
 
-    def _described(self) -> Run:
+    def _described(self) -> RunFacts:
         settings = self._settings
         capture = {"http": "proxy variables and CA variables", "tls": "intercepted, http/1.1"}
         capture["clock"] = (
@@ -252,7 +252,7 @@ class Recording:
         capture["children"] = "of Python and Node" if settings.children else "no: left out"
         capture |= described(settings.reverse)
         capture["workspace"] = settings.no_folders or SNAPSHOTS
-        return Run(
+        return RunFacts(
             argv=settings.command,
             cwd=settings.cwd,
             capture=capture,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rerail.compare.alike import Likeness
     from rerail.compare.divergence import Difference
     from rerail.compare.volatile import Rules
-    from rerail.trace.difference import Comparison, Parting, Run
+    from rerail.trace.difference import Comparison, Parting, ReadRun
 
 _LATER: Final = 8
 _DIFFERENCES: Final = 6
@@ -70,13 +70,13 @@ def compared(
     return Comparison(found.pairs, tuple(sorted(partings, key=lambda one: one.order)))
 
 
-def _run(tape: Tape, damaged: Callable[[RerailError], object]) -> "Run":
+def _run(tape: Tape, damaged: Callable[[RerailError], object]) -> "ReadRun":
     from rerail.playback.script import Script
-    from rerail.trace.difference import Run
+    from rerail.trace.difference import ReadRun
 
     script = Script(tape)
     exchanges = {number: item.exchange for number, item in script.exchanges.items()}
-    return Run(tape, script.recorded, exchanges, script.calls, damaged)
+    return ReadRun(tape, script.recorded, exchanges, script.calls, damaged)
 
 
 def _likeness(good: Tape, bad: Tape, rules: "Rules") -> "Likeness":

@@ -30,7 +30,7 @@ from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
     from rerail.capture.folders import Folders
-    from rerail.capture.keeping import Kept
+    from rerail.capture.keeping import KeptTape
     from rerail.capture.session import RecordSettings
     from rerail.tape.records import Event
 
@@ -269,7 +269,7 @@ def _folder(
     return None, f"no: {why}"
 
 
-def _say_what_was_kept(kept: "Kept", *, named: bool) -> None:
+def _say_what_was_kept(kept: "KeptTape", *, named: bool) -> None:
     from rerail.cli.screen.texts import quantity, size_text
 
     facts = f"{quantity(kept.exchanges, 'exchange')}, {size_text(kept.size)}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rerail.errors import ToolFailed, UsageProblem
 from rerail.experiment.task import CheckBroke, Files, Verdict, action
 from rerail.experiment.tasks import judge as judging
-from rerail.experiment.tasks.task import Task as Repair
+from rerail.experiment.tasks.task import RepairTask
 from rerail.experiment.tasks.toolbox import Tools
 
 KIND: Final = "typescript"
@@ -27,7 +27,7 @@ _MADE_UP: Final = re.compile(r"(?:file://)?/[^\s'\"]*?/rerail-\w+-\w+/?")
 class TypeScript:
     """One repair, and the tools that tell whether it is done."""
 
-    repair: Repair
+    repair: RepairTask
     tools: Tools
 
     @property
@@ -93,7 +93,7 @@ def _placeless(text: str) -> str:
     return _MADE_UP.sub("", text)
 
 
-def _errors(verdict: judging.Verdict) -> list[str]:
+def _errors(verdict: judging.RepairVerdict) -> list[str]:
     """What is wrong, the first thing first: errors, then the hidden tests."""
     if verdict.errors:
         return [str(error) for error in verdict.errors]

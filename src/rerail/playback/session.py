@@ -96,7 +96,7 @@ class ReplaySettings:
     present: Path | None = None
 
 
-class Record(Protocol):
+class KeepsReplay(Protocol):
     """Who keeps a replay, where it is itself recorded."""
 
     @property
@@ -128,7 +128,7 @@ class Record(Protocol):
 
 
 def replay(
-    tape: Tape, settings: ReplaySettings, *, record: Callable[[], Record] | None = None
+    tape: Tape, settings: ReplaySettings, *, record: Callable[[], KeepsReplay] | None = None
 ) -> Report:
     """Run a command against a tape: the same replies in the same order, and nothing else.
 
@@ -169,7 +169,7 @@ class _Replaying:
         self,
         tape: Tape,
         settings: ReplaySettings,
-        record: Callable[[], Record] | None,
+        record: Callable[[], KeepsReplay] | None,
         place: Place,
         *,
         known: bool,
@@ -189,24 +189,46 @@ class _Replaying:
         kept = {name: given(value) for name, value in tape.run.environment.items()}
         self._kept = {**kept, **settings.changed}
         self._cwd = place.folder
-        self._player = Player(
-            tape,
+        self._player = self._new_player()
+        self._record = record() if record else None
+        self._playhead = self._new_playhead()
+        self._stage = self._new_stage()
+        self._children: Children | None = None
+        self._channel: RunChannel | None = None
+        if self._playhead is not None and self._playhead.folder.settings.children:
+            self._prepare_children(self._playhead)
+        self._reverse = recorded(tape.run.capture)
+        self._listening = [
+            Listening(token=self._token, others=self._reverse),
+            *(Listening(reverse=origin) for origin in self._reverse.values()),
+        ]
+
+    def _new_player(self) -> Player:
+        settings = self._settings
+        return Player(
+            self._tape,
             ignore=settings.ignore,
             on_divergence=settings.on_divergence,
             onward=settings.onward,
-            facts=self._facts() if tape.run.facts else None,
+            facts=self._facts() if self._tape.run.facts else None,
             given=[*self._command, *settings.changed.values()],
         )
-        self._record = record() if record else None
-        self._playhead = Playhead.of(
+
+    def _new_playhead(self) -> Playhead | None:
+        sandbox = self._place.sandbox
+        playhead = Playhead.of(
             self._player.script,
-            log=record is not None,
-            path=place.run_folder,
-            private=place.sandbox.view.private if place.sandbox else (),
+            log=self._record is not None,
+            path=self._place.run_folder,
+            private=sandbox.view.private if sandbox else (),
         )
-        if self._playhead is not None and self._record is not None:
-            self._playhead.jumped = self._record.clock_jumped
-        self._stage = Stage(
+        if playhead is not None and self._record is not None:
+            playhead.jumped = self._record.clock_jumped
+        return playhead
+
+    def _new_stage(self) -> Stage:
+        settings = self._settings
+        return Stage(
             self._player,
             settings.pace,
             self._redactor,
@@ -217,15 +239,6 @@ class _Replaying:
             put_back=self._put_back(),
             going_live=self._going_live if settings.onward else None,
         )
-        self._children: Children | None = None
-        self._channel: RunChannel | None = None
-        if self._playhead is not None and self._playhead.folder.settings.children:
-            self._prepare_children(self._playhead)
-        self._reverse = recorded(tape.run.capture)
-        self._listening = [
-            Listening(token=self._token, others=self._reverse),
-            *(Listening(reverse=origin) for origin in self._reverse.values()),
-        ]
 
     def _facts(self) -> dict[str, str]:
         """The facts as the command will find them."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from rerail.capture.keeping import Kept
+from rerail.capture.keeping import KeptTape
 from rerail.llm.hint import Place
 from rerail.llm.turns import Turn
 from rerail.playback.report import Report
@@ -111,7 +111,7 @@ class RewindReport(Struct, frozen=True, kw_only=True):
 def make_report(
     replay: Report,
     onward: Onward,
-    kept: Kept,
+    kept: KeptTape,
     taken: list[Turn],
     *,
     files: FilesAtStep | None = None,

@@ -26,7 +26,7 @@ from rerail.script.values import encoded
 from rerail.script.verifying import same_state
 from rerail.tape.reader import Tape
 from rerail.tape.records import Body, Parent
-from rerail.tape.script_records import How, ScriptEnded, ScriptPaused, ScriptStarted
+from rerail.tape.script_records import How, ScriptEnded, ScriptStarted
 from rerail.tape.storage import keep_source
 
 Trust = Literal["", "script", "states"]
@@ -229,11 +229,10 @@ class Saved:
             And what `Script.resume` raises.
         """
         keep_source(self._tape.path, output)
-        recorded, tools = self.recorded, {} if tools is None else tools
+        recorded = self.recorded
         holds = self._holds_met(despite_hold)
-        event = self._event(pause)
+        waiting, arguments = self._waiting_again(pause)
         state = self._state(pause, self._how(pause, how), verify=verify)
-        started, tape = recorded.started, self._tape
         keeping = Keeping.create(
             output,
             code=recorded.code,
@@ -244,25 +243,13 @@ class Saved:
             facts=facts,
             overwrite=overwrite,
         )
-        limits = Limits.recorded(started.limits)
-        run = Run(
-            keeping,
-            recorded.code,
-            name=started.name,
-            limits=limits,
-            tools=tools,
-            sleep=sleep,
-            stay_open=stay_open,
-        )
+        run = self._run(keeping, tools, sleep=sleep, stay_open=stay_open)
         keeping.met(holds, despite_hold)
-        begun = _started(started.name, engine_name(), limits, tools)
+        begun = _started(recorded.started.name, engine_name(), self._limits, tools or {})
         keeping.started(begun, recorded.code, recorded.inputs)
         history = recorded.history_before(pause)
         keeping.forked(recorded.run.run_id, pause, self._events, history)
-        arguments = tape.blob(event.arguments.digest)
-        again = pause_of(event, lambda: arguments)
-        again.attempts = 0
-        run.wait_at(again, arguments, state)
+        run.wait_at(waiting, arguments, state)
         return run
 
     def resume(
@@ -276,32 +263,19 @@ class Saved:
         stay_open: bool = False,
     ) -> Run:
         """Go on with this run, on this tape; see `Script.resume`."""
-        recorded, tape = self.recorded, self._tape
-        if tape.state == "live":
-            hint = "wait until it has ended, or fork it"
-            raise TapeBusy(f"somebody is running the script of {tape.path}", hint=hint)
-        if tape.ended is not None:
-            hint = "fork it from one of its pauses"
-            raise TapeEnded(f"the script of {tape.path} has ended", hint=hint)
+        recorded = self.recorded
+        self._must_be_left()
         if recorded.ended is not None:
             return self._finish(recorded.ended, stay_open=stay_open)
         holds = self._holds_met(despite_hold)
         last = recorded.pauses[-1] if recorded.pauses else None
         how = self._how(last.number, how) if last else "answers"
         state = self._state(last.number if last else 0, how, verify=verify)
-        keeping = Keeping.reopen(tape.path, recorded)
+        keeping = Keeping.reopen(self._tape.path, recorded)
         keeping.met(holds, despite_hold)
         keeping.resumed(last.number if last else 0, how, engine_name())
         keeping.hold()
-        run = Run(
-            keeping,
-            recorded.code,
-            name=recorded.started.name,
-            limits=Limits.recorded(recorded.started.limits),
-            tools={} if tools is None else tools,
-            sleep=sleep,
-            stay_open=stay_open,
-        )
+        run = self._run(keeping, tools, sleep=sleep, stay_open=stay_open)
         if last is None:
             inputs = recorded.inputs
             run.begin(lambda session: session.start(inputs))
@@ -316,16 +290,50 @@ class Saved:
         recorded = self.recorded
         if not self._trust:
             self._signer.check_script(recorded.started)
-        run = Run(
-            Keeping.reopen(self._tape.path, recorded),
-            recorded.code,
-            name=recorded.started.name,
-            limits=Limits.recorded(recorded.started.limits),
-            tools={},
-            stay_open=stay_open,
-        )
+        keeping = Keeping.reopen(self._tape.path, recorded)
+        run = self._run(keeping, None, stay_open=stay_open)
         run.take_up_ended(recorded.pauses, recorded.output, ended.error)
         return run
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits.recorded(self.recorded.started.limits)
+
+    def _run(
+        self, keeping: Keeping, tools: Tools | None, *, sleep: Sleep = time.sleep, stay_open: bool
+    ) -> Run:
+        """The recorded script, to be run on this tape."""
+        return Run(
+            keeping,
+            self.recorded.code,
+            name=self.recorded.started.name,
+            limits=self._limits,
+            tools={} if tools is None else tools,
+            sleep=sleep,
+            stay_open=stay_open,
+        )
+
+    def _must_be_left(self) -> None:
+        """Raises TapeBusy where somebody runs it, TapeEnded where nothing is left to run."""
+        path = self._tape.path
+        if self._tape.state == "live":
+            hint = "wait until it has ended, or fork it"
+            raise TapeBusy(f"somebody is running the script of {path}", hint=hint)
+        if self._tape.ended is not None:
+            hint = "fork it from one of its pauses"
+            raise TapeEnded(f"the script of {path} has ended", hint=hint)
+
+    def _waiting_again(self, number: int) -> tuple[Pause, bytes]:
+        """A pause as if its tool had never been called, and what that is asked.
+
+        Raises NotOnTape.
+        """
+        self.recorded.pause(number)
+        event = self.recorded.events[number]
+        arguments = self._tape.blob(event.arguments.digest)
+        again = pause_of(event, lambda: arguments)
+        again.attempts = 0
+        return again, arguments
 
     def _how(self, number: int, how: How | None) -> How:
         if self._trust == "script":
@@ -336,10 +344,6 @@ class Saved:
     def _holds_met(self, despite: str) -> list[Hold]:
         run = self.recorded.run
         return _holds_met(run.run_id, run.task_id, despite)
-
-    def _event(self, number: int) -> ScriptPaused:
-        self.recorded.pause(number)
-        return self.recorded.events[number]
 
     def _check(self, number: int) -> None:
         """It must be ours: the script, the state, all that led there, and its answer."""
@@ -368,8 +372,7 @@ class Saved:
 
     def _made_anew(self, number: int) -> bytes:
         recorded = self.recorded
-        limits = Limits.recorded(recorded.started.limits)
-        session = Session.open(recorded.code, recorded.started.name, limits)
+        session = Session.open(recorded.code, recorded.started.name, self._limits)
         try:
             asked = replay(session, recorded.inputs, recorded.history_before(number))
             expect(asked, recorded.pause(number))

@@ -25,7 +25,7 @@ from rerail.task.installed import places_of
 from rerail.task.place import Place
 from rerail.task.sensor import read_inputs
 from rerail.task.target import credential_file
-from rerail.task.trees import OURS, Kept, copy_folder
+from rerail.task.trees import OURS, KeptTree, copy_folder
 from rerail.task.verdict_plane import plain
 
 
@@ -36,7 +36,7 @@ class NotContained(UserError):
 class Prepared(Struct, frozen=True):
     """The agent's plane, ready: its workspace's tree, and the sandbox."""
 
-    base: Kept
+    base: KeptTree
     plane: Plane
 
 

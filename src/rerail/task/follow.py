@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rerail.capture.keeping import Keeping, Run
+from rerail.capture.keeping import Keeping, RunFacts
 from rerail.errors import NotOnTape, RerailError, UsageProblem
 from rerail.holds import Holds
 from rerail.launch.child import Ending
@@ -297,7 +297,7 @@ def begin_tape(
         log=settings.log,
     )
     capture = {"http": "no: no agent runs", "workspace": "no: no agent runs"}
-    keeping.started(Run(argv, home, capture, {}, run_id, contract.task))
+    keeping.started(RunFacts(argv, home, capture, {}, run_id, contract.task))
     return keeping
 
 

@@ -40,7 +40,7 @@ _USUAL: Final = 0o664
 Contents = Callable[[bytes], Iterable[bytes]]
 
 
-class Kept(Struct, frozen=True):
+class KeptTree(Struct, frozen=True):
     """A folder's tree without times, on the tape: its digest and size, and what it lacks."""
 
     tree: Tree
@@ -55,8 +55,8 @@ class Proposed(Struct, frozen=True):
     ref: bytes
     size: int
     made: Proposal
-    base: Kept
-    after: Kept
+    base: KeptTree
+    after: KeptTree
 
     @property
     def leaving(self) -> list[str]:
@@ -64,17 +64,17 @@ class Proposed(Struct, frozen=True):
         return new_ways_out(self.base.tree, self.after.tree)
 
 
-def keep_folder(recorder: Recorder, folder: Path) -> Kept:
+def keep_folder(recorder: Recorder, folder: Path) -> KeptTree:
     """Put a folder's files and its tree on the tape."""
     packer = Packer(recorder.writer, recorder.redactor)
     tree = _scanned(folder, packer.keep)
     content = encode_tree(without_times(tree))
     recorder.writer.blob(recorder.redactor.body(content))
     digest = sha256(content).digest()
-    return Kept(without_times(tree), digest, len(content), _left_out(tree))
+    return KeptTree(without_times(tree), digest, len(content), _left_out(tree))
 
 
-def propose(recorder: Recorder, base: Kept, folder: Path) -> Proposed:
+def propose(recorder: Recorder, base: KeptTree, folder: Path) -> Proposed:
     """What was made of `base` in `folder`, on the tape."""
     after = keep_folder(recorder, folder)
     made = proposal(base.tree, after.tree)
@@ -104,7 +104,7 @@ def read_back(folder: Path, base: Tree) -> bytes:
     return ref_of(proposal(base, _scanned(folder, digest_of)))
 
 
-def copy_folder(source: Path, target: Path, recorder: Recorder) -> Kept:
+def copy_folder(source: Path, target: Path, recorder: Recorder) -> KeptTree:
     """Copy a folder, without what no tape holds, and put the copy on the tape."""
     tree = _scanned(source, Packer(recorder.writer, recorder.redactor).keep)
     places = {entry.content: source / entry.name for entry in tree if entry.kind == "file"}

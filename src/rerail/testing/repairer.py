@@ -87,7 +87,7 @@ def _sums(task: sums.Sums) -> Known:
     return Known(task.prompt, task.files, task.right, (sums.QUESTIONS, ""))
 
 
-def _typescript(task: repairs.Task) -> Known:
+def _typescript(task: repairs.RepairTask) -> Known:
     right = {p: text for p, text in task.repair_files.items() if task.start_files.get(p) != text}
     options = json.loads(task.start_files["tsconfig.json"])
     options["compilerOptions"]["noCheck"] = True

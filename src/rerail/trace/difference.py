@@ -37,7 +37,7 @@ _NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReadRun:
     """One of the two, as it was read from its tape: its requests for a matcher, its exchanges."""
 
     tape: Tape
@@ -97,7 +97,7 @@ class Comparison:
         return self.partings[0] if self.partings else None
 
 
-def compare(good: Run, bad: Run, rules: Rules, likeness: Likeness) -> Comparison:
+def compare(good: ReadRun, bad: ReadRun, rules: Rules, likeness: Likeness) -> Comparison:
     """Compare two runs. `likeness` knows the facts of both, as for a replay of the good one."""
     matcher = Matcher(good.recorded, rules, likeness)
     pairs: list[Pair] = []
@@ -131,7 +131,7 @@ def _asked_otherwise(miss: Miss, recorded: Recorded, step: int) -> Parting:
     )
 
 
-def _not_asked(good: Run, recorded: Recorded, end: int) -> Parting:
+def _not_asked(good: ReadRun, recorded: Recorded, end: int) -> Parting:
     request, number = recorded.request, recorded.exchange_id
     text = f"never asked: {request.method} {request.url.partition('?')[0]}"
     return Parting("not asked", end, text, f"r{number}", "", good.step(number))
@@ -140,7 +140,7 @@ def _not_asked(good: Run, recorded: Recorded, end: int) -> Parting:
 # What was answered.
 
 
-def _answered(good: Run, bad: Run, pair: Pair, excuse: Excuse) -> Iterator[Parting]:
+def _answered(good: ReadRun, bad: ReadRun, pair: Pair, excuse: Excuse) -> Iterator[Parting]:
     one, other = good.exchanges[pair.good], bad.exchanges[pair.bad]
     found = compare_values(_answer(good, one), _answer(bad, other), excuse)
     if found:
@@ -157,7 +157,7 @@ def _answered(good: Run, bad: Run, pair: Pair, excuse: Excuse) -> Iterator[Parti
         )
 
 
-def _answer(run: Run, exchange: Exchange) -> Value:
+def _answer(run: ReadRun, exchange: Exchange) -> Value:
     """An answer as a value to compare."""
     if exchange.failed is not None:
         return {"no reply": exchange.failed.ended}
@@ -208,7 +208,7 @@ class _Child:
     status: int | None = None
 
 
-def _children(good: Run, bad: Run, end: int) -> Iterator[Parting]:
+def _children(good: ReadRun, bad: ReadRun, end: int) -> Iterator[Parting]:
     left = _children_of(good)
     for child in _children_of(bad):
         same = next((one for one in left if _command(one) == _command(child)), None)
@@ -227,7 +227,7 @@ def _children(good: Run, bad: Run, end: int) -> Iterator[Parting]:
         yield Parting("child", end, f"never started: {words}", f"p{child.started.process_id}")
 
 
-def _children_of(run: Run) -> list[_Child]:
+def _children_of(run: ReadRun) -> list[_Child]:
     found: dict[int, _Child] = {}
     for event in run.events:
         match event:
@@ -244,7 +244,7 @@ def _command(child: _Child) -> tuple[str, ...]:
     return tuple(child.started.argv)
 
 
-def _told(run: Run, child: _Child) -> Value:
+def _told(run: ReadRun, child: _Child) -> Value:
     told: dict[str, Value] = {"status": "" if child.status is None else str(child.status)}
     for stream, digest in child.said.items():
         try:
@@ -258,7 +258,7 @@ def _told(run: Run, child: _Child) -> Value:
 # Files.
 
 
-def _files(good: Run, bad: Run, pairs: Sequence[Pair]) -> Iterator[Parting]:
+def _files(good: ReadRun, bad: ReadRun, pairs: Sequence[Pair]) -> Iterator[Parting]:
     """The first moment that both runs had, and came to with other files."""
     one, other = Kept(good.tape), Kept(bad.tape)
     then = {number: event for event in one.workspace for number in event.exchanges}
@@ -286,7 +286,7 @@ def _otherwise(before: Tree, after: Tree) -> list[str]:
 # The end.
 
 
-def _ends(good: Run, bad: Run, end: int) -> Iterator[Parting]:
+def _ends(good: ReadRun, bad: ReadRun, end: int) -> Iterator[Parting]:
     one, other = _end(good), _end(bad)
     if _ending(one) != _ending(other):
         text = f"the good run {_ending(one)}, this one {_ending(other)}"
@@ -294,7 +294,7 @@ def _ends(good: Run, bad: Run, end: int) -> Iterator[Parting]:
         yield Parting("ended", end, text, refs[0], refs[1])
 
 
-def _end(run: Run) -> RunEnded | None:
+def _end(run: ReadRun) -> RunEnded | None:
     return next((event for event in run.events if isinstance(event, RunEnded)), None)
 
 

@@ -8,7 +8,7 @@ from rerail.compare.values import Unreadable, Value, read_json
 from rerail.errors import RerailError
 from rerail.tape.records import Body
 from rerail.tape.script_records import ScriptAnswered, ScriptPaused
-from rerail.trace.difference import Parting, Run
+from rerail.trace.difference import Parting, ReadRun
 
 
 @dataclass(slots=True)
@@ -17,7 +17,7 @@ class _Pause:
     answered: ScriptAnswered | None = None
 
 
-def script_partings(good: Run, bad: Run) -> Iterator[Parting]:
+def script_partings(good: ReadRun, bad: ReadRun) -> Iterator[Parting]:
     """Pauses that ask otherwise, are answered otherwise, or are come to in one run only.
 
     A fork begins at a pause: what was before it is its parent's.
@@ -39,7 +39,7 @@ def script_partings(good: Run, bad: Run) -> Iterator[Parting]:
             yield Parting("asked", now.paused.seq, text, "", f"e{now.paused.seq}")
 
 
-def _between(good: Run, bad: Run, was: _Pause, now: _Pause) -> Iterator[Parting]:
+def _between(good: ReadRun, bad: ReadRun, was: _Pause, now: _Pause) -> Iterator[Parting]:
     number, tool = now.paused.pause, now.paused.tool
     found = compare_values(_asked(good, was), _asked(bad, now), no_excuse)
     if found:
@@ -53,7 +53,7 @@ def _between(good: Run, bad: Run, was: _Pause, now: _Pause) -> Iterator[Parting]
         yield Parting("answered", seqs[1], text, f"e{seqs[0]}", f"e{seqs[1]}", 0, tuple(found))
 
 
-def _pauses(run: Run) -> dict[int, _Pause]:
+def _pauses(run: ReadRun) -> dict[int, _Pause]:
     found: dict[int, _Pause] = {}
     for event in run.tape.events():
         match event:
@@ -64,18 +64,18 @@ def _pauses(run: Run) -> dict[int, _Pause]:
     return found
 
 
-def _asked(run: Run, pause: _Pause) -> Value:
+def _asked(run: ReadRun, pause: _Pause) -> Value:
     return {"tool": pause.paused.tool, "arguments": _value(run, pause.paused.arguments)}
 
 
-def _answer(run: Run, pause: _Pause) -> Value:
+def _answer(run: ReadRun, pause: _Pause) -> Value:
     if pause.answered is None:
         return {"answered": "no"}
     name = f"raised {pause.answered.raised}" if pause.answered.raised else "answer"
     return {name: _value(run, pause.answered.answer)}
 
 
-def _value(run: Run, body: Body) -> Value:
+def _value(run: ReadRun, body: Body) -> Value:
     try:
         return read_json(run.tape.blob(body.digest))
     except RerailError as error:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rerail.errors import UsageProblem
-from rerail.experiment.tasks.judge import Verdict, judge
+from rerail.experiment.tasks.judge import RepairVerdict, judge
 from rerail.experiment.tasks.run_test import run_test
-from rerail.experiment.tasks.task import Task, tasks
+from rerail.experiment.tasks.task import RepairTask, tasks
 from rerail.experiment.tasks.toolbox import Tools
 from rerail.sandbox.plane import Plane
 from tests.experiment.tasks.otherwise import OTHERWISE
@@ -25,12 +25,12 @@ def tools() -> Iterator[Tools]:
         yield found
 
 
-def rules(verdict: Verdict) -> set[str]:
+def rules(verdict: RepairVerdict) -> set[str]:
     return {cheat.rule for cheat in verdict.cheats}
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
-def test_the_start_fails_and_the_reference_repair_passes(task: Task, tools: Tools) -> None:
+def test_the_start_fails_and_the_reference_repair_passes(task: RepairTask, tools: Tools) -> None:
     before = judge(task, task.start_files, tools=tools)
     assert before.errors
     assert not before.fixed
@@ -44,7 +44,7 @@ def test_the_start_fails_and_the_reference_repair_passes(task: Task, tools: Tool
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
-def test_no_part_of_a_repair_is_enough(task: Task, tools: Tools) -> None:
+def test_no_part_of_a_repair_is_enough(task: RepairTask, tools: Tools) -> None:
     changed = [p for p, text in task.repair_files.items() if text != task.start_files[p]]
     for path in changed:
         files = {**task.repair_files, path: task.start_files[path]}
@@ -52,12 +52,12 @@ def test_no_part_of_a_repair_is_enough(task: Task, tools: Tools) -> None:
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
-def test_another_good_repair_passes_too(task: Task, tools: Tools) -> None:
+def test_another_good_repair_passes_too(task: RepairTask, tools: Tools) -> None:
     verdict = judge(task, {**task.repair_files, **OTHERWISE[task.name]}, tools=tools)
     assert verdict.fixed, verdict
 
 
-def task_named(name: str) -> Task:
+def task_named(name: str) -> RepairTask:
     return next(task for task in tasks() if task.name == name)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rerail.experiment.tasks.task import Task, tasks
+from rerail.experiment.tasks.task import RepairTask, tasks
 
 NAMES = [
     "became_async",
@@ -21,7 +21,7 @@ def test_there_are_eight() -> None:
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
-def test_a_task_is_whole(task: Task) -> None:
+def test_a_task_is_whole(task: RepairTask) -> None:
     assert {"tsconfig.json", "package.json"} < set(task.protected) <= task.start_files.keys()
     assert task.hidden_files.keys() == {"types.ts", "run.mjs"}
     assert task.repair_files.keys() == task.start_files.keys()
@@ -31,7 +31,7 @@ def test_a_task_is_whole(task: Task) -> None:
 
 
 @pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
-def test_what_is_asked_names_the_rules_and_not_the_answer(task: Task) -> None:
+def test_what_is_asked_names_the_rules_and_not_the_answer(task: RepairTask) -> None:
     assert task.changed in task.prompt
     assert all(path in task.prompt for path in task.protected)
     assert "@ts-expect-error" in task.prompt

@@ -20,7 +20,7 @@ It is done when `tsc` reports no error and every function does what its comment 
 
 
 @dataclass(frozen=True)
-class Task:
+class RepairTask:
     """One repair. `hint` is what a person would say; it was written before any run was seen.
 
     `hidden_files` are the judge's tests; `repair_files` a whole project that passes them.
@@ -42,16 +42,16 @@ class Task:
 
 
 @cache
-def tasks() -> list[Task]:
+def tasks() -> list[RepairTask]:
     """All tasks, by name."""
     folders = sorted(place for place in _PROJECTS.iterdir() if (place / "task.toml").is_file())
     return [_read(folder) for folder in folders]
 
 
-def _read(folder: Path) -> Task:
+def _read(folder: Path) -> RepairTask:
     about = tomllib.loads((folder / "task.toml").read_text("utf-8"))
     start = _files(folder / "start")
-    return Task(
+    return RepairTask(
         name=folder.name,
         changed=about["changed"],
         hint=about["hint"],
