@@ -49,6 +49,18 @@ def test_a_run_that_is_over_is_measured_and_not_begun_anew(bench: Bench, ledger:
         assert [entry.tape_id for entry in kept.entries] == [run.tape_id] * 2
 
 
+def test_what_a_kill_at_the_end_of_a_run_left_beside_its_tape_is_gone(
+    bench: Bench, ledger: Path
+) -> None:
+    with Ledger(ledger) as kept:
+        drives = Drives(bench, kept)
+        run = drives.driver.carry_out(FIRST_RUN)
+        left = bench.folder / f"{run.tape}-journal"
+        left.write_bytes(b"")
+        assert drives.driver.carry_out(FIRST_RUN) == run
+        assert not left.exists()
+
+
 def test_a_tape_on_which_nothing_happened_is_put_aside_each_under_its_own_name(
     bench: Bench, ledger: Path
 ) -> None:

@@ -11,7 +11,7 @@ from rerail.tape import form
 from rerail.tape.clean import CleanBytes, CleanRecord
 from rerail.tape.reader import Tape
 from rerail.tape.records import CaptureMissing, RunEnded
-from rerail.tape.reopening import reopen
+from rerail.tape.reopening import reopen, settle
 from rerail.tape.seal import verify
 from rerail.tape.writer import TapeWriter
 
@@ -98,3 +98,27 @@ def test_a_run_that_has_ended_is_over(finished: Any) -> None:
     with Tape.open(finished.path) as tape:
         assert verify(tape).intact
     assert finished.path.read_bytes() == before
+
+
+def test_what_a_writer_killed_at_its_very_end_left_beside_the_tape_is_brought_into_it(
+    start_run: StartRun, tmp_path: Path
+) -> None:
+    run = start_run()
+    run.writer.append(CleanRecord(RunEnded(at=1, wall=1, status=0)))
+    run.writer.seal()
+    path = run.left_behind(tmp_path / "lost")
+    assert path.with_name("run.tape-wal").exists()
+    settle(path)
+    assert [place.name for place in path.parent.iterdir()] == ["run.tape"]
+    with Tape.open(path) as tape:
+        assert (tape.state, verify(tape).intact) == ("finished", True)
+    alone = path.read_bytes()
+    settle(path)
+    assert path.read_bytes() == alone
+
+
+def test_a_tape_that_is_being_written_is_not_settled(start_run: StartRun) -> None:
+    run = start_run()
+    run.writer.flush()
+    with pytest.raises(TapeBusy):
+        settle(run.path)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from rerail.cli.experiment_progress import experiment_progress
-from rerail.cli.screen.texts import block, say
+from rerail.cli.screen.texts import block, quantity, say
 from rerail.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -221,6 +221,6 @@ def _tell_differences(differing: list[str], runs: int) -> None:
     if not differing:
         click.echo(f"rerail: recomputed from {runs} tapes: every number is equal", err=True)
         return
-    click.echo(f"rerail: recomputed: {len(differing)} differences", err=True)
+    click.echo(f"rerail: recomputed: {quantity(len(differing), 'difference')}", err=True)
     for line in differing[:_SHOWN]:
         click.echo(block(f"  {line}"), err=True)

@@ -24,6 +24,7 @@ from rerail.script.durable import Saved, Script
 from rerail.script.recorded import read_script
 from rerail.tape.companions import with_companions
 from rerail.tape.reader import Tape
+from rerail.tape.reopening import settle
 
 RUNS: Final = "runs"
 NO_ERRORS_KNOWN: Final = "No check has run yet: run one before anything else."
@@ -58,6 +59,8 @@ class Driver:
                 Script.resume(path, tools=self._host(job).tools()).close()
             else:
                 self._begin(job, path)
+        else:
+            settle(path)
         run = measure(path)
         assert run is not None, f"{path} has no end"
         with self._adding:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rerail.errors import TapeAltered, TapeEnded
 from rerail.tape.codec import decode
+from rerail.tape.companions import with_companions
 from rerail.tape.failure import cannot_write
 from rerail.tape.keeper import Keeper
 from rerail.tape.lock import WriterLock
@@ -48,6 +49,25 @@ def reopen(path: Path) -> TapeWriter:
     except (sqlite3.Error, OSError) as error:
         raise cannot_write(path, error) from error
     return writer
+
+
+def settle(path: Path) -> None:
+    """Bring into the file what a writer that was killed at its very end has left beside it.
+
+    For a tape that has ended; one that is alone is not touched. Raises TapeBusy, TapeWriteFailed.
+    """
+    if not any(place.exists() for place in with_companions(path)[1:]):
+        return
+    try:
+        lock = WriterLock.take(path, os.open(path, os.O_RDWR | os.O_CLOEXEC))
+        storage = Storage(path, lock, _connected(path))
+        try:
+            storage.finish()
+        except BaseException:
+            storage.abandon()
+            raise
+    except (sqlite3.Error, OSError) as error:
+        raise cannot_write(path, error) from error
 
 
 def _unended(path: Path) -> list[bytes]:

@@ -23,6 +23,7 @@ _TYPED: Final = frozenset(
         Kind.PROPERTY_DECLARATION,
         Kind.TAGGED_TEMPLATE,
         Kind.TYPE_REFERENCE,
+        Kind.INDEXED_ACCESS_TYPE,
         Kind.VARIABLE_DECLARATION,
         Kind.PARAMETER,
         Kind.BINDING_ELEMENT,
