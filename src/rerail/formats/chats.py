@@ -33,7 +33,7 @@ def read(file: Foreign) -> list[Story]:
     if file.lines and _mostly(_is_message, file.first_objects()):
         return [_story(file, {}, file.objects(), "")]
     found = [run for _, run in file.objects()] if file.lines else _runs(file.document)
-    runs = [run for run in found if _messages(run)]
+    runs = [run for run in found if _holds_a_run(run)]
     several, odd = len(runs) > 1 or file.lines, len(found) - len(runs)
     return [
         _story(file, run, ((0, entry) for entry in _messages(run)), f"run {number}" * several, odd)
