@@ -109,6 +109,21 @@ def test_of_a_run_that_ended_well_nothing_is_made(tmp_path: Path, rerail: Verb) 
     assert "'What did RUN-8894 do?'" in done.out
 
 
+def test_that_an_agent_ended_with_0_is_its_own_word(tmp_path: Path, rerail: Verb) -> None:
+    """The last that failed, and the last words, are what somebody reads who knows it better."""
+    run = Recording.begin(tmp_path / "run.tape")
+    run.event(ProcessStarted, process_id=2, argv=["make", "check"], cwd="/")
+    run.event(ProcessEnded, process_id=2, status=2)
+    run.chat(1)
+    run.reply(1, [b"{}"])
+    run.event(RunEnded, status=0)
+    run.writer.close()
+    done = rerail("trace", tmp_path / "run.tape")
+    assert "it ended with status 0, which is its own word" in done.out
+    assert "the last command of the agent that failed: make check, status 2" in done.out
+    assert f"rerail steps {tmp_path / 'run.tape'}" in done.out
+
+
 def test_a_target_that_said_no_needs_no_reconciling(tmp_path: Path, rerail: Verb) -> None:
     tape = PlaneTape.begin(tmp_path / "run.tape")
     tape.agents_plane()

@@ -54,7 +54,7 @@ def _approvals(seen: Glanced) -> Iterator[Advised]:
 
 def _mend(seen: Glanced) -> Iterator[Advised]:
     diagnosis = seen.diagnosis
-    if seen.well:
+    if seen.well and not seen.unchecked:
         return
     if diagnosis.classification == "unresolved":
         yield from _read_on(seen)

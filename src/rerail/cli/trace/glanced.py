@@ -82,6 +82,11 @@ class Glanced:
             return ""
         return opens(self.paths[place.source], place, recorded=source.recorded)
 
+    @property
+    def unchecked(self) -> bool:
+        """Whether nobody but the agent's own exit status says that it went well."""
+        return self.found.last("task.ended") is None
+
     def last_seen(self) -> list[tuple[str, str]]:
         """What stands on record last, where nothing decides: what failed, and what was said."""
         failed = self._last_failed()

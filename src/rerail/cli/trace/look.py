@@ -65,11 +65,12 @@ def _title(seen: Glanced) -> Iterator[str]:
 def _broke_first(seen: Glanced) -> None:
     _part("What broke first?")
     first = seen.diagnosis.first
-    if seen.well:
+    if seen.well and not seen.unchecked:
         say(styled("  nothing that the records show: the run ended well", fg="green", bold=True))
         return
     if first is None:
-        say(styled("  not known", fg="yellow", bold=True))
+        known = "nothing that the records show: it ended with status 0, which is its own word"
+        say(styled(f"  {known if seen.well else 'not known'}", fg="yellow", bold=True))
         for candidate in seen.diagnosis.candidates[:_SHOWN]:
             _finding(seen, candidate, "perhaps ")
         _more(len(seen.diagnosis.candidates), "candidate")

@@ -33,6 +33,7 @@ def ask(client, messages, offered):
     if "response_format" in offered:
         name = offered["response_format"]["json_schema"]["name"]
         calls[0] = new_call(f"call_{name}", name, text)
+        print()
     if calls:
         return {"role": "assistant", "content": None, "tool_calls": list(calls.values())}
     return {"role": "assistant", "content": text}
