@@ -24,7 +24,7 @@ def with_hostile_text() -> Receipt:
 def test_the_first_line_says_which_model_and_that_it_is_simulated() -> None:
     first = markdown(receipt()).partition("\n")[0]
     assert first.startswith("**Simulated model: simulated-1")
-    body = html(receipt()).partition("</style>")[2].strip().partition("\n")[0]
+    body = html(receipt()).partition("<body>")[2].strip().partition("\n")[0]
     assert body.startswith('<p class="model simulated">Simulated model: simulated-1')
 
 

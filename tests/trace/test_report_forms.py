@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from rerail.trace.final import FinalState
 from rerail.trace.finding import Evidence
 from rerail.trace.report import Line, Report
-from rerail.trace.report_forms import to_html, to_markdown, to_yaml
+from rerail.trace.report_forms import to_markdown, to_yaml
+from rerail.trace.report_page import to_html
 
 ALLOWED = {
     "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "dl", "dt", "dd", "a",
-    "section", "b", "code", "pre", "span",
+    "section", "b", "code", "pre", "span", "main", "div", "h3",
 }  # fmt: skip
 
 

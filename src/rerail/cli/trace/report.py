@@ -16,7 +16,8 @@ from rerail.trace.investigation import diagnosed, look
 from rerail.trace.record import CaseSource
 from rerail.trace.report import Report, Said
 from rerail.trace.report import report as make
-from rerail.trace.report_forms import Contents, to_html, to_markdown, to_yaml
+from rerail.trace.report_forms import to_markdown, to_yaml
+from rerail.trace.report_page import Contents, to_html
 from rerail.trace.safety import safety
 from rerail.trace.sources_of_case import entries_of
 
