@@ -64,6 +64,16 @@ def test_a_proxy_that_was_given_stands_for_one_that_cannot_be_used(
     )
 
 
+def test_no_tape_is_made_where_temporary_files_cannot_be_written(
+    rerail: Rerail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    monkeypatch.setattr("rerail.launch.run_folder._PLACES", ("/proc",))
+    told = rerail("record", "-o", tmp_path / "run.tape", "--", "true")
+    told.assert_complaint(125, "no folder for temporary files", "TMPDIR")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_was_removed_is_said(
     rerail: Rerail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
