@@ -27,6 +27,7 @@ Rerail = Callable[..., Any]
         (["--listen", "8080", "--upstream", "http://host:99999", "--", "true"], "99999"),
         (["--listen", "8080", "--upstream", "http://[host", "--", "true"], "[host"),
         (["--client-cert", __file__, "--", "true"], "client certificate"),
+        (["--no-workspace", "--also", "/", "--", "true"], "--also"),
     ],
 )
 def test_wrong_options_are_told_apart_from_an_end_of_the_command(

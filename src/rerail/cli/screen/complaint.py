@@ -19,7 +19,7 @@ def complain(what: str, hint: str | None) -> None:
 
 
 def say_aside(text: str) -> None:
-    """A line on standard error, which may quote a tape; where that is full or gone, nobody hears."""
+    """A line on standard error, which may quote a tape; where that is full or gone, so be it."""
     from rerail.cli.screen.texts import block
 
     with suppress(OSError):
