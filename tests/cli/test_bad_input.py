@@ -161,6 +161,21 @@ def test_a_command_without_its_dashes_is_told_where_it_goes(
     told.assert_complaint(2, "unexpected", "`rerail replay … -- COMMAND`")
 
 
+def test_a_report_that_cannot_be_written_is_said_before_anything_runs(
+    rerail: Rerail, simple_tape: Path, tmp_path: Path
+) -> None:
+    command = ["--", "touch", str(tmp_path / "ran")]
+    for place, why in ((tmp_path, "is a folder"), (tmp_path / "no" / "file", "not there")):
+        told = rerail("replay", simple_tape, "--report", place, *command)
+        told.assert_complaint(2, why, "--report")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_option_without_its_word_has_a_hint_too(rerail: Rerail, simple_tape: Path) -> None:
+    told = rerail("verify", simple_tape, "--repair")
+    told.assert_complaint(2, "--repair", "`rerail verify --help`")
+
+
 @pytest.mark.parametrize("view", ["show", "verify", "replay"])
 def test_a_tape_may_have_a_name_that_is_no_text(
     rerail: Rerail, simple_tape: Path, view: str

@@ -27,6 +27,7 @@ Rerail = Callable[..., Any]
         (["--listen", "8080", "--upstream", "http://host:99999", "--", "true"], "99999"),
         (["--listen", "8080", "--upstream", "http://[host", "--", "true"], "[host"),
         (["--client-cert", __file__, "--", "true"], "client certificate"),
+        (["--no-workspace", "--also", "/", "--", "true"], "--also"),
     ],
 )
 def test_wrong_options_are_told_apart_from_an_end_of_the_command(
@@ -62,6 +63,16 @@ def test_a_proxy_that_was_given_stands_for_one_that_cannot_be_used(
     rerail("record", "-o", tmp_path / "other.tape", "--", "true").assert_complaint(
         125, "socks5", "--upstream-proxy"
     )
+
+
+def test_no_tape_is_made_where_temporary_files_cannot_be_written(
+    rerail: Rerail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    monkeypatch.setattr("rerail.launch.run_folder._PLACES", ("/proc",))
+    told = rerail("record", "-o", tmp_path / "run.tape", "--", "true")
+    told.assert_complaint(125, "no folder for temporary files", "TMPDIR")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_was_removed_is_said(

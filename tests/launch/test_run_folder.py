@@ -1,5 +1,6 @@
 """The folder between the recorder and the probes: its page, its logs, and that it goes away."""
 
+import errno
 import os
 import shutil
 import stat
@@ -125,6 +126,20 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(monkeypatch: pytest.Monke
     with pytest.raises(UsageProblem, match="no folder for temporary files") as raised:
         RunFolder.make(SETTINGS)
     assert "TMPDIR" in str(raised.value.hint)
+
+
+def test_a_place_that_is_full_is_a_clear_error_and_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(run_folder, "hold", full)
+    with pytest.raises(UsageProblem, match=f"cannot write to {tmp_path}: No space left") as raised:
+        RunFolder.make(SETTINGS)
+    assert "TMPDIR" in str(raised.value.hint)
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_a_killed_recorder_left_goes_with_the_next_run(

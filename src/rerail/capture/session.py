@@ -123,14 +123,6 @@ class Recording:
         self._token = secrets.token_urlsafe(18)
         with ExitStack() as where_it_fails:
             self._listeners = self._listen(where_it_fails)
-            self._keeping = Keeping(
-                settings.tape,
-                settings.environment,
-                witness_key=self._authority.witness_key,
-                overwrite=settings.overwrite,
-                go_on_unrecorded=settings.go_on_unrecorded,
-                log=settings.log,
-            )
             self._folder = RunFolder.make(
                 ProbeSettings(
                     mode="record",
@@ -139,6 +131,15 @@ class Recording:
                     random=settings.random,
                     children=settings.children,
                 )
+            )
+            where_it_fails.callback(self._folder.remove)
+            self._keeping = Keeping(
+                settings.tape,
+                settings.environment,
+                witness_key=self._authority.witness_key,
+                overwrite=settings.overwrite,
+                go_on_unrecorded=settings.go_on_unrecorded,
+                log=settings.log,
             )
             self._channel = RunChannel(self._folder.channel)
             where_it_fails.pop_all()

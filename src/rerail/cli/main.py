@@ -109,8 +109,8 @@ def run(arguments: list[str]) -> int:
         return 2
     except click.ClickException as error:
         context = error.ctx if isinstance(error, click.UsageError) else None
-        hint = f"`{context.command_path} --help` shows the options" if context else None
-        complain(error.format_message(), hint)
+        path = context.command_path if context else " ".join(["rerail", *arguments[:1]])
+        complain(error.format_message(), f"`{path} --help` shows the options")
         return 2
     except click.Abort:
         return 130

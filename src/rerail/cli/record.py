@@ -243,6 +243,9 @@ def _folders(
     from rerail.capture.folders import Folders
     from rerail.workspace.seen import Seen
 
+    if given.no_workspace and (given.workspace or given.also):
+        what = "--no-workspace keeps no files, and --workspace and --also name some"
+        raise UsageProblem(what, hint="give one of them")
     if given.no_workspace:
         return None, "no: --no-workspace was given"
     folder, why = _folder(given.workspace, cwd, environment)

@@ -142,6 +142,9 @@ def _settings(given: Given, environment: "Mapping[str, str]") -> "ReplaySettings
             "--keep-workspace keeps a copy, and --workspace in-place makes none",
             hint="give one of them",
         )
+    if given.report is not None and (given.report.is_dir() or not given.report.parent.is_dir()):
+        why = "is a folder" if given.report.is_dir() else "is in a folder that is not there"
+        raise UsageProblem(f"{given.report} {why}", hint="--report takes the path of a file")
     from rerail.playback.pace import Pace
     from rerail.playback.session import ReplaySettings
     from rerail.sandbox.choose import choose_sandbox

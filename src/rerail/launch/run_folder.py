@@ -110,10 +110,17 @@ class RunFolder:
         `UsageProblem` where none can be made.
         """
         path = path or place_for_run()
-        for name in ("p", "k", "v"):
-            (path / name).mkdir(mode=0o700)
-        (path / "settings.json").write_bytes(msgspec.json.encode(settings))
-        return cls(path, settings)
+        try:
+            for name in ("p", "k", "v"):
+                (path / name).mkdir(mode=0o700)
+            (path / "settings.json").write_bytes(msgspec.json.encode(settings))
+            return cls(path, settings)
+        except OSError as error:
+            _remove(path)
+            raise UsageProblem(
+                f"cannot write to {path.parent}: {error.strerror}",
+                hint="set TMPDIR to a folder with room",
+            ) from error
 
     @property
     def channel(self) -> Path:

@@ -139,6 +139,17 @@ def test_a_folder_is_put_back(rerail: Rerail, taped: Path, tmp_path: Path) -> No
     assert not (target / ".env").exists()
 
 
+def test_the_name_of_a_folder_steers_no_terminal(
+    make_tape: Callable[..., Recording], rerail: Rerail, project: Path, tmp_path: Path
+) -> None:
+    tape = make_tape()
+    tape.snapshot(project, "end", folder="/\x1b[2J\x07")
+    tape.end()
+    done = rerail("show", tape.path, "--files", "end", "--extract", tmp_path / "back")
+    assert done.status == 0
+    assert r"is /\x1b[2J\x07 as it was" in done.err
+
+
 def test_further_folders_are_named_by_their_paths(
     make_tape: Callable[..., Recording], rerail: Rerail, project: Path
 ) -> None:

@@ -31,6 +31,8 @@ def test_what_is_not_there_is_answered_with_what_is() -> None:
         "there is no exchange r9 on this tape", "it has exchanges r1 to r3"
     )  # fmt: skip
     assert not_there(Number("s", 9), range(1, 2)).hint == "it has only step s1"
+    wide = range(-(2**63), 2**64)
+    assert f"to r{2**64 - 1}" in str(not_there(Number("r", 2**65), wide).hint)
     assert "no exchanges" in str(not_there(Number("r", 9), range(0)).hint)
 
 

@@ -19,9 +19,11 @@ def complain(what: str, hint: str | None) -> None:
 
 
 def say_aside(text: str) -> None:
-    """A line on standard error; where that is full or gone, nobody listens."""
+    """A line on standard error, which may quote a tape; where that is full or gone, so be it."""
+    from rerail.cli.screen.texts import block
+
     with suppress(OSError):
-        click.echo(text, err=True)
+        click.echo(block(text), err=True)
 
 
 _MENDS: Final = {
