@@ -4,49 +4,14 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
-from rerail.playback.pace import Pace
 from rerail.playback.player import Player
-from rerail.playback.stage import Stage
-from rerail.proxy.handler import Route
-from rerail.redact.apply import Redactor
 from rerail.tape.reader import Tape
 from rerail.tape.records import WsOpened
 from rerail.testing.tapes import Recording
 from rerail.wire.websocket import Close, Decoder, Encoder, Message
+from tests.playback.agents_end import ROUTE, Wire, get, stage_of
 
-HOST = "api.example.com"
-ROUTE = Route(1, "https", HOST, 443, 1)
 UPGRADE = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: AAAA\r\n"
-
-
-class Wire:
-    """An agent's end that writes down what it is told."""
-
-    def __init__(self) -> None:
-        self.said = b""
-        self.end = ""
-
-    def write(self, data: bytes) -> None:
-        self.said += data
-
-    def write_end(self) -> None:
-        self.end = "half-closed"
-
-    def close(self) -> None:
-        self.end = "closed"
-
-    def cut(self) -> None:
-        self.end = "cut"
-
-    def reset(self) -> None:
-        self.end = "reset"
-
-    def read_on(self, ready: bool) -> None:
-        pass
-
-
-def get(target: str, headers: str = "") -> bytes:
-    return f"GET {target} HTTP/1.1\r\nHost: {HOST}\r\n{headers}\r\n".encode()
 
 
 def damage(path: Path, sql: str) -> None:
@@ -60,13 +25,12 @@ def played(path: Path, *asked: bytes) -> tuple[Player, Wire]:
 
     async def play() -> tuple[Player, Wire]:
         with Tape.open(path) as tape:
-            player, wire = Player(tape), Wire()
-            stage = Stage(player, Pace.parse("fast"), Redactor.create(key=bytes(32)))
+            stage, wire = stage_of(tape), Wire()
             session = stage.session(ROUTE, wire)
             for data in asked:
                 session.received(data)
                 await asyncio.sleep(0)
-            return player, wire
+            return stage.player, wire
 
     return asyncio.run(play())
 
@@ -163,8 +127,7 @@ def test_an_agent_that_reads_slowly_is_told_no_more_than_it_reads(tmp_path: Path
     async def play() -> list[int]:
         with Tape.open(recording.path) as tape:
             wire = Wire()
-            stage = Stage(Player(tape), Pace.parse("fast"), Redactor.create(key=bytes(32)))
-            session = stage.session(ROUTE, wire)
+            session = stage_of(tape).session(ROUTE, wire)
             told = []
 
             def write(data: bytes) -> None:

@@ -47,7 +47,6 @@ class Connection:
         self.number = number
         self.requests: list[Request] = []
         self.received = bytearray()
-        self.received_size = 0
         self.sent: list[Sent] = []
         self.closed = False
         self.server_name: str | None = None
@@ -179,7 +178,6 @@ class Connection:
         except OSError as error:
             raise ScriptStopped from error
         self._unread += data
-        self.received_size += len(data)
         self.received += data[: max(0, self._keep - len(self.received))]
         self._noticed(None)
         return bool(data)

@@ -55,7 +55,6 @@ class Kind(IntEnum):
     IMPORT_DECLARATION = 273
     EXPORT_DECLARATION = 279
     MODULE_REFERENCE = 284
-    SOURCE_FILE = 307
 
 
 LITERALS: Final = frozenset(
