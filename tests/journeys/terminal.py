@@ -15,9 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-# The command's own process takes the terminal as its controlling one; a shell would do the same.
+# The command's own process takes the terminal as its controlling one, and hears its keys even where
+# the tests are run in a background that ignores them; a shell would do the same.
 TAKE_IT = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+    "import fcntl, os, signal, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+    "signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, signal.SIG_DFL);"
     "os.execvp(sys.argv[1], sys.argv[1:])"
 )
 

@@ -85,7 +85,8 @@ class Ledger:
             return
         self._events.put(None)
         self._thread.join()
-        if isfinite(self._seconds):
+        if isfinite(self._seconds) and not self._limits:
+            # Times stand beside every event; this says that the only budget there is was kept.
             self._used.setdefault("seconds", (monotonic_ns() - self._began) // _SECOND)
             self._limits["seconds"] = int(self._seconds)
         for name, limit in self._limits.items():
