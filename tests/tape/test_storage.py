@@ -169,3 +169,13 @@ def test_what_is_no_ordinary_file_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(TapeExists):
         Storage.create(tmp_path)
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_disk_that_takes_half_of_an_empty_tape_is_full(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:5000]))
+    with pytest.raises(TapeWriteFailed, match="the disk is full"):
+        Storage.create(path)
+    assert not path.exists()

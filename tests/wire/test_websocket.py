@@ -339,6 +339,11 @@ class TestEncoder:
             assert message.compressed == (compressed and bool(extensions))
             assert len(message.frames) == max(1, len(frames))
 
+    @pytest.mark.parametrize("code", [NO_STATUS, -1, 1 << 16, 1 << 64])
+    def test_a_close_without_a_code_that_can_be_said_has_none(self, code: int) -> None:
+        """As a stranger's tape may have one."""
+        assert Encoder("origin").close(code, "why") == b"\x88\x00"
+
 
 def _payloads(reader: FrameProtocol) -> Iterator[bytes]:
     for frame in reader.received_frames():

@@ -55,7 +55,8 @@ class Storage:
             raise cannot_write(path, error) from error
         connection = None
         try:
-            os.write(lock.descriptor, _empty())
+            if os.write(lock.descriptor, _empty()) < len(_empty()):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA synchronous = OFF")
         except (sqlite3.Error, OSError) as error:

@@ -287,8 +287,11 @@ class Encoder:
         return self._frame(0x80 | _PONG, payload[:125])
 
     def close(self, code: int = NO_STATUS, reason: str = "") -> bytes:
-        """A close frame; without a code where it is `NO_STATUS`. A reason is cut at 123 bytes."""
-        if code == NO_STATUS:
+        """A close frame; without a code where it is none (`NO_STATUS`, or no two bytes hold it).
+
+        A reason is cut at 123 bytes.
+        """
+        if code == NO_STATUS or not 0 <= code < 1 << 16:
             return self._frame(0x80 | _CLOSE, b"")
         shortened = reason.encode()[:123].decode("utf-8", "ignore").encode()
         return self._frame(0x80 | _CLOSE, struct.pack("!H", code) + shortened)

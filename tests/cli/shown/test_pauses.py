@@ -5,8 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rerail.script import Script, repeatable
+from rerail.tape.clean import CleanBytes, CleanRecord
+from rerail.tape.event import Body
+from rerail.tape.reader import Tape
+from rerail.tape.script_records import ScriptAnswered
+from rerail.tape.writer import TapeWriter
 from tests.cli.conftest import Result
 
 Rerail = Callable[..., Result]
@@ -197,3 +203,21 @@ def test_a_parent_that_has_grown_since_is_found(
     assert "fork of parked.tape at s1" in rerail("show", tmp_path).out
     Script.resume(parked, tools=TOOLS)
     assert "fork of parked.tape at s1" in rerail("show", tmp_path).out
+
+
+def test_an_answer_nested_beyond_all_measure_is_no_answer(
+    parked: Path, tmp_path: Path, rerail: Rerail
+) -> None:
+    """As a stranger's tape may have one."""
+    deep, changed = b"[" * 100_000, tmp_path / "changed.tape"
+    writer = TapeWriter.create(changed)
+    digest = writer.blob(CleanBytes(deep))
+    with Tape.open(parked) as tape:
+        for content in tape.evidence.digests():
+            writer.blob(CleanBytes(tape.blob(content)))
+        for event in tape.events():
+            if isinstance(event, ScriptAnswered):
+                event = replace(event, answer=Body(digest=digest, size=len(deep)))
+            writer.append(CleanRecord(event))
+    writer.close()
+    assert "(cannot be read)" in rerail("steps", changed).out

@@ -182,7 +182,7 @@ class Told:
             return json.loads(self._tape.blob(body.digest))
         except RerailError as error:
             self._damage.append(error)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         return "(cannot be read)"
 

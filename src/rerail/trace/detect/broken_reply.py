@@ -38,7 +38,7 @@ def _broken(text: str) -> str:
             return ""
         unclosed = error.msg.startswith("Unterminated") or error.pos >= len(text) - _NEAR_ITS_END
         return _BREAKS_OFF if unclosed else _IS_BROKEN
-    except RecursionError:
+    except (ValueError, RecursionError):  # a number of too many digits, too deep
         return ""
     return ""
 
