@@ -16,6 +16,7 @@ from tests.docs.terminal_page import Shell, agree, learn, plain, translated, typ
 ROOT = Path(__file__).parents[2]
 PAGES = {
     "docs/nine-in-the-morning.md": "## The end",
+    "docs/how-to/import.md": "## What is not claimed",
     "docs/how-to/run.md": "## What it does not do",
     "docs/how-to/trace.md": "## Without a tape",
 }

@@ -107,7 +107,8 @@ OUTLINES: Final[dict[str, list[list[str]]]] = {
     ],
     "otlp-openinference": [[*_UNMARKED, _ANSWER]],
     "otlp-traceloop": [[*_UNMARKED, _ANSWER]],
-    "otlp-opentelemetry": [[_SILENT] * 5],
+    "otlp-opentelemetry": [[*_UNMARKED, _ANSWER]],
+    "otlp-opentelemetry-bare": [[_SILENT] * 5],
     "otlp-langgraph-openinference": [[*_SMALL, _ANSWER]],
     "otlp-langgraph-traceloop": [[*_SMALL, _ANSWER]],
     "langsmith": [[*_SMALL, _ANSWER]],
@@ -142,7 +143,8 @@ GAPS: Final[dict[str, set[str]]] = {
     },
     "openai-agents-chat": {_NO_SCHEMAS, _NO_REASONS},
     "openai-agents-responses": {_NO_SCHEMAS, _NO_REASONS, "model calls whose words are not in"},
-    "otlp-opentelemetry": {_NO_SCHEMAS, "model calls without messages"},
+    "otlp-opentelemetry": {_NO_SCHEMAS},
+    "otlp-opentelemetry-bare": {_NO_SCHEMAS, "model calls without messages"},
 }
 """Beside the gap that all imported files have; each by the beginning of its words."""
 

@@ -74,4 +74,4 @@ def test_a_line_between_runs_that_is_none_is_counted(tmp_path: Path) -> None:
     path = lines(tmp_path / "x.jsonl", {"messages": TALK}, {"a": 1}, {"messages": TALK})
     stories = import_file(path).stories
     assert len(stories) == 2
-    assert "1 lines that are no messages" in [gap.what for gap in stories[0].gaps]
+    assert "lines that are no messages: 1" in [gap.what for gap in stories[0].gaps]

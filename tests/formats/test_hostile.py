@@ -150,7 +150,7 @@ def test_many_lines_are_known_by_their_first_and_read_to_the_last(tmp_path: Path
     (story,) = import_file(path, told=lambda done, all_: told.append((done, all_))).stories
     assert (len(story.said), story.said[-1].ref) == (3000, "line 3000")
     gaps = [gap.what for gap in story.gaps]
-    assert "1 lines that are no messages" in gaps
+    assert "lines that are no messages: 1" in gaps
     assert "lines that are no JSON: 3001" in gaps
 
 

@@ -139,3 +139,37 @@ def test_traces_without_models_have_nothing_to_say(tmp_path: Path) -> None:
     ).stories
     assert story.said == ()
     assert NO_WORDS in [gap.what for gap in story.gaps]
+
+
+def test_messages_in_log_events_belong_to_their_span(tmp_path: Path) -> None:
+    def told(name: str, **body: str) -> dict[str, Any]:
+        return {
+            "spanId": CHAT["spanId"],
+            "eventName": f"gen_ai.{name}",
+            "body": {"kvlistValue": {"values": attributes(**body)}},
+        }
+
+    bare = span(1700000000, gen_ai__operation__name="chat")
+    records = [told("user.message", content="Go."), told("choice", content="Done.")]
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+    story = read(document(tmp_path / "t.json", traced(bare) | logs))
+    assert [(said.message.role, said.message.text) for said in story.said] == [
+        ("user", "Go."),
+        ("assistant", "Done."),
+    ]
+    assert NO_WORDS not in [gap.what for gap in story.gaps]
+
+
+def test_the_one_event_of_newer_conventions_is_read_as_the_span(tmp_path: Path) -> None:
+    bare = span(1700000000, gen_ai__operation__name="chat")
+    event = {
+        "spanId": bare["spanId"],
+        "attributes": attributes(
+            event__name="gen_ai.client.inference.operation.details",
+            gen_ai__input__messages=json.dumps(ASKED),
+            gen_ai__output__messages=json.dumps(CALLED),
+        ),
+    }
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [event]}]}]}
+    story = read(document(tmp_path / "t.json", traced(bare) | logs))
+    assert [said.message.role for said in story.said] == ["user", "assistant"]

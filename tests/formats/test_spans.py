@@ -81,6 +81,13 @@ def test_a_call_whose_words_are_not_there_is_told_as_such() -> None:
     assert one.message.parts == (Other("words that were not kept"),)
 
 
+def test_a_repeated_call_without_its_words_is_the_same_call() -> None:
+    whole = Message("assistant", (Text("I look."), called("k")))
+    first = Span(1, 2, asked=(ASKED,), answered=(whole,))
+    last = Span(5, 6, asked=(ASKED, wants(called("k")), answered("k")), answered=(ASKED,))
+    assert [one.message.role for one in said(first, last)] == ["user", "assistant", "tool", "user"]
+
+
 def test_equal_messages_are_as_many_as_were_asked_at_once() -> None:
     counted: Counter[str] = Counter()
     assert len(new_ones([ASKED, ASKED], counted)) == 2

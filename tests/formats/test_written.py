@@ -123,6 +123,7 @@ def test_qwen_code_tells_calls_answers_and_the_refusal() -> None:
     [
         "openai-agents-chat",
         "otlp-openinference",
+        "otlp-opentelemetry",
         "otlp-traceloop",
         "otlp-langgraph-openinference",
         "otlp-langgraph-traceloop",

@@ -163,6 +163,9 @@ WRITERS: Final = {
     "otlp-opentelemetry": Writer(
         "otel/bin/python", _script("otel_openai", "otel", "opentelemetry"), True
     ),
+    "otlp-opentelemetry-bare": Writer(
+        "otel/bin/python", _script("otel_openai", "otel", "opentelemetry-bare"), True
+    ),
     "otlp-langgraph-openinference": Writer(
         "traced/bin/python", _script("langgraph_traced", "traced", "openinference"), True
     ),

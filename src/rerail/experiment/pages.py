@@ -29,8 +29,10 @@ td { min-width: 3rem; max-width: 32rem; }
 .fixed { color: var(--good); font-weight: 600; }
 .cheated, .broken { color: var(--bad); font-weight: 600; }
 @media print { body { max-width: none; font-size: 10pt; padding: 0; } h2 { break-after: avoid; }
-  .model { position: static; color: #000; background: none; border: 2px solid; margin: 0; }
-  .wide { overflow: visible; } tr { break-inside: avoid; } }
+  .model, .model.simulated { position: static; color: #000; background: none; border: 2px solid;
+    margin: 0; }
+  .wide { overflow: visible; } table { font-size: 8pt; } tr { break-inside: avoid; }
+  th, td, td:first-child, .short, .long { white-space: normal; min-width: 0; } }
 """
 _HEAD: Final = (
     '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">\n'

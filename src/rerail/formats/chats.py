@@ -101,7 +101,7 @@ def _story(
         "trial": _id(run.get("trial")),
         "run": _id(run.get("run_id")),
     }
-    gaps = [Gap(f"{others} lines that are no messages", "what they say")] if others else []
+    gaps = [Gap(f"lines that are no messages: {others}", "what they say")] if others else []
     return teller.story(file, gaps, tools=schemas(run), ended=ended, ids=ids)
 
 

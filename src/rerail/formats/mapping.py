@@ -42,7 +42,7 @@ def read_mapped(file: Foreign, mapping: Path) -> list[Story]:
         if len(ids) < len(fields.ids):
             ids = _identifiers(fields, record) | ids
         others += not _say(teller, fields, places, line, record)
-    gaps = [Gap(f"{others} lines that are no conversation", "what they say")] if others else []
+    gaps = [Gap(f"lines that are no conversation: {others}", "what they say")] if others else []
     return [teller.story(file, gaps, ids=ids)]
 
 

@@ -2,8 +2,9 @@
 
 Source: opentelemetry-proto's JSON mapping, the GenAI semantic conventions up to 1.41, and what
 OpenTelemetry's, OpenInference's and Traceloop's instrumentations write. Messages are read where
-they were captured (`gen_ai.input.messages`), and in the indexed forms (`rerail.formats.indexed`).
-Capturing them is an option that most instrumentations leave off: then there are gaps.
+they were captured: in a span (`gen_ai.input.messages`, and the forms of `formats.indexed`), or in
+log events of it, where both are written to one file. Capturing them is an option that most
+instrumentations leave off: then there are gaps.
 """
 
 import json
@@ -13,7 +14,8 @@ from typing import Any, Final
 
 from rerail.formats import indexed
 from rerail.formats.file import Foreign
-from rerail.formats.making import Teller, usage_of, wall_of, whole, whole_number
+from rerail.formats.making import Teller, usage_of, wall_of, whole
+from rerail.formats.otlp_values import Told, attributes_of, told_by
 from rerail.formats.spans import Span, tell
 from rerail.llm.arguments import parsed
 from rerail.llm.schemas import schemas
@@ -51,28 +53,35 @@ _NO_ARGUMENTS: Final = Gap(
 
 def recognises(file: Foreign) -> bool:
     """Whether the values are OTLP traces."""
-    return any("resourceSpans" in value for value in file.first_objects())
+    return any("resourceSpans" in one or "resourceLogs" in one for one in file.first_objects())
 
 
 def read(file: Foreign) -> list[Story]:
     """A story for each trace that has model calls or tool calls; else the first trace's."""
     traces: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
-    for line, span in _spans(file):
-        traces.setdefault(text_of(span, "traceId"), []).append((line, span))
+    events: dict[str, list[Mapping[str, Any]]] = {}
+    for line, value in file.objects():
+        for span in _of(value, "resourceSpans", "scopeSpans", "spans"):
+            traces.setdefault(text_of(span, "traceId"), []).append((line, span))
+        for event in _of(value, "resourceLogs", "scopeLogs", "logRecords"):
+            events.setdefault(text_of(event, "spanId"), []).append(event)
     chosen = (
         {trace: spans for trace, spans in traces.items() if any(_operation(s) for _, s in spans)}
         or {trace: spans for trace, spans in traces.items() if any(_is_genai(s) for _, s in spans)}
         or dict(list(traces.items())[:1])
     )
-    return [_story(file, trace, spans, len(chosen) > 1) for trace, spans in chosen.items()]
+    several = len(chosen) > 1
+    return [_story(file, trace, spans, events, several) for trace, spans in chosen.items()]
 
 
-def _spans(file: Foreign) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for line, value in file.objects():
-        for resource in objects_of(value, "resourceSpans"):
-            for scope in objects_of(resource, "scopeSpans"):
-                for span in objects_of(scope, "spans"):
-                    yield line, span
+def _of(value: Mapping[str, Any], *names: str) -> Iterator[Mapping[str, Any]]:
+    """The objects in arrays within each other."""
+    name, *inner = names
+    for one in objects_of(value, name):
+        if inner:
+            yield from _of(one, *inner)
+        else:
+            yield one
 
 
 def _is_genai(span: Mapping[str, Any]) -> bool:
@@ -83,10 +92,16 @@ def _is_genai(span: Mapping[str, Any]) -> bool:
 
 
 def _story(
-    file: Foreign, trace: str, spans: list[tuple[int, Mapping[str, Any]]], several: bool
+    file: Foreign,
+    trace: str,
+    spans: list[tuple[int, Mapping[str, Any]]],
+    events: Mapping[str, list[Mapping[str, Any]]],
+    several: bool,
 ) -> Story:
     teller = Teller(f"{file.name} {trace}" if several else file.name)
-    found = [_span(line, span) for line, span in spans]
+    found = [
+        _span(line, span, told_by(events.get(text_of(span, "spanId"), ()))) for line, span in spans
+    ]
     tell(teller, (span for span in found if span is not None))
     gaps = []
     models = [one for one, (_, raw) in zip(found, spans, strict=True) if _operation(raw) == "model"]
@@ -97,7 +112,7 @@ def _story(
     tools: dict[str, Mapping[str, Any]] = {}
     ids = {"trace": trace}
     for _, raw in spans:
-        attributes = _attributes(raw)
+        attributes = attributes_of(raw)
         tools |= _tools(attributes)
         if session := attributes.get("gen_ai.conversation.id") or attributes.get("session.id"):
             ids.setdefault("session", str(session))
@@ -121,7 +136,7 @@ def _ended(spans: list[tuple[int, Mapping[str, Any]]]) -> str:
 
 
 def _operation(span: Mapping[str, Any]) -> str:
-    attributes = _attributes(span)
+    attributes = attributes_of(span)
     name = str(attributes.get("gen_ai.operation.name", ""))
     kind = str(attributes.get("openinference.span.kind", "")).upper()
     if name == "execute_tool" or kind == "TOOL":
@@ -131,8 +146,8 @@ def _operation(span: Mapping[str, Any]) -> str:
     return "model" if "gen_ai.request.model" in attributes and not name else ""
 
 
-def _span(line: int, span: Mapping[str, Any]) -> Span | None:
-    attributes = _attributes(span)
+def _span(line: int, span: Mapping[str, Any], told: Told) -> Span | None:
+    attributes = {**attributes_of(span), **(told.attributes or {})}
     start = wall_of(span.get("startTimeUnixNano")) or 0
     end = wall_of(span.get("endTimeUnixNano")) or start
     error = _error(span, attributes)
@@ -140,11 +155,11 @@ def _span(line: int, span: Mapping[str, Any]) -> Span | None:
         case "tool":
             return _tool(span, attributes, Span(start, end, error=error, line=line))
         case "model":
-            answered = _messages(attributes, "output")
+            answered = _messages(attributes, "output") or told.answered
             return Span(
                 start,
                 end,
-                asked=_messages(attributes, "input"),
+                asked=_messages(attributes, "input") or told.asked,
                 answered=answered,
                 model=str(
                     attributes.get("gen_ai.response.model")
@@ -234,25 +249,3 @@ def _parts(value: Any) -> Iterator[Part]:
                 yield ToolCallResponse(call_id, told if isinstance(told, str) else json.dumps(told))
             case _:
                 yield Other(kind)
-
-
-def _attributes(span: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        text_of(entry, "key"): _value(object_of(entry, "value"))
-        for entry in objects_of(span, "attributes")
-    }
-
-
-def _value(value: Mapping[str, Any]) -> Any:
-    """A typed value; 64-bit integers are texts in this form."""
-    if "intValue" in value:
-        return whole_number(str(value["intValue"]))
-    for kind in ("stringValue", "boolValue", "doubleValue"):
-        if kind in value:
-            return value[kind]
-    if "arrayValue" in value:
-        return [_value(one) for one in objects_of(object_of(value, "arrayValue"), "values")]
-    if "kvlistValue" in value:
-        entries = objects_of(object_of(value, "kvlistValue"), "values")
-        return {text_of(one, "key"): _value(object_of(one, "value")) for one in entries}
-    return None

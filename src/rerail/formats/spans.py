@@ -117,7 +117,7 @@ def _say_model(teller: Teller, span: Span, said: Counter[str]) -> None:
         teller.say(message, line=span.line, at=span.start)
     nothing = Message("assistant", (Other("words that were not kept"),) if span.silent else ())
     for message in span.answered or (nothing,):
-        said[repr(message.parts)] += 1
+        said[_key(message)] += 1
         teller.say(
             message,
             line=span.line,
@@ -129,12 +129,19 @@ def _say_model(teller: Teller, span: Span, said: Counter[str]) -> None:
         )
 
 
+def _key(message: Message) -> str:
+    """What tells a message from others. Its calls do, where it has any: some tracers leave out the
+    words beside them when they repeat it."""
+    ids = [call.call_id for call in message.tool_calls if call.call_id]
+    return f"calls {ids}" if ids else repr(message.parts)
+
+
 def new_ones(asked: Sequence[Message], said: Counter[str]) -> list[Message]:
     """The messages that had not been said before; each model call repeats all before it."""
     here: Counter[str] = Counter()
     found = []
     for message in asked:
-        key = repr(message.parts)
+        key = _key(message)
         here[key] += 1
         if here[key] > said[key]:
             said[key] += 1

@@ -100,7 +100,9 @@ class Case:
                 "body": body,
             }
             path = self.folder / f"{number:03}-{kind}.json"
-            write_new(path, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
+            written_down = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+            # Half of a pair of surrogates is no UTF-8; as JSON's own escape it comes back.
+            write_new(path, written_down.encode("utf-8", "backslashreplace"))
             path.chmod(0o400)
             entry = _read(path)
             self._seal([*before, entry], key)

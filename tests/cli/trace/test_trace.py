@@ -338,6 +338,23 @@ def test_markup_in_a_record_is_text_in_every_form(tmp_path: Path, rerail: Verb) 
     assert "](javascript" not in text.split("## Evidence")[0]
 
 
+def test_half_a_sign_in_a_transcript_is_reported_and_read_again(
+    tmp_path: Path, rerail: Verb
+) -> None:
+    """A language that cuts its texts anywhere leaves half of a pair of surrogates."""
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text(
+        '{"role": "user", "content": "a\\ud800b"}\n'
+        '{"role": "assistant", "content": null, "error": {"message": "bad \\udc00"}}\n'
+    )
+    rerail("trace", "open", odd, "--question", "Why?", "-o", tmp_path / "C")
+    done = rerail("trace", "report", tmp_path / "C")
+    assert done.status == 0
+    assert "bad \\udc00" in (tmp_path / "C" / "002-report.html").read_text()
+    assert "\\udc00" in (tmp_path / "C" / "002-report.json").read_text()
+    assert rerail("trace", "report", tmp_path / "C").status == 0
+
+
 def test_an_uncertain_action_is_escalated_to_the_targets_owner(
     tmp_path: Path, rerail: Verb
 ) -> None:

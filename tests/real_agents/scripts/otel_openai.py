@@ -5,20 +5,27 @@ import os
 import sys
 
 import openai
-from opentelemetry import trace
+from opentelemetry import _logs, trace
 from opentelemetry.exporter.otlp.json.file import FileSpanExporter
+from opentelemetry.exporter.otlp.json.file._log_exporter import FileLogExporter
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from tools_at_hand import bash, edit, read_file
 
 task, file, which = sys.argv[1:]
-os.environ.setdefault("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
-os.environ.setdefault("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_ONLY")
 provider = TracerProvider(resource=Resource({"service.name": "clerk"}))
 provider.add_span_processor(SimpleSpanProcessor(FileSpanExporter(file)))
 trace.set_tracer_provider(provider)
+logs = LoggerProvider(resource=provider.resource)
 if which == "opentelemetry":
+    # It tells of messages in log events: they go into the same file.
+    os.environ["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = "true"
+    logs.add_log_record_processor(SimpleLogRecordProcessor(FileLogExporter(file)))
+    _logs.set_logger_provider(logs)
+if which.startswith("opentelemetry"):
     from opentelemetry.instrumentation.openai_v2 import OpenAIInstrumentor
 elif which == "openinference":
     from openinference.instrumentation.openai import OpenAIInstrumentor
@@ -70,3 +77,4 @@ with tracer.start_as_current_span("errand"):
                 told = f"{type(error).__name__}: {error}"
             messages.append({"role": "tool", "tool_call_id": call.id, "content": told})
 provider.shutdown()
+logs.shutdown()
