@@ -7,9 +7,11 @@ that is as it was before. Starts nothing; writes only in the copies of a replay.
 
 import os
 import stat
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +31,10 @@ _ONE_READ: Final = 1 << 20
 Span = tuple[Copy, Tree, Tree]
 """A copy, and the trees of its folder before a child began and after it ended."""
 
+Moments = tuple[list[WorkspaceSnapshot], list[int], list[int]]
+"""The snapshots of a folder; the event of each; after which event that one or one before was read.
+"""
+
 
 class Effects:
     """The changes that the children of a recording made, for the copies of its replay.
@@ -46,8 +52,9 @@ class Effects:
                        if isinstance(event, ProcessEnded)}  # fmt: skip
         self._asked = {event.exchange_id: event.seq for event in events
                        if isinstance(event, HttpRequest)}  # fmt: skip
-        self._copies = copies if in_place is None else self._folders(tape.run.cwd, in_place)
-        self._trees: dict[int, Tree] = {}
+        copies = copies if in_place is None else self._folders(tape.run.cwd, in_place)
+        self._copies = [(copy, self._moments(copy)) for copy in copies]
+        self._trees: dict[bytes, Tree] = {}
 
     def otherwise(self, child: RecordedChild) -> str:
         """Why what a child said then need not be what it would say now, or nothing."""
@@ -88,25 +95,30 @@ class Effects:
         ended = child.ended
         if ended is None or ended.unknown:
             return
-        for copy in self._copies:
-            snapshots = self._kept.of(str(copy.recorded))
-            earlier = [event for event in snapshots if event.seq < child.started.seq]
-            later = [event for event in snapshots if self._moment(event) >= ended.seq]
-            if earlier and later:
-                yield copy, self._tree(earlier[-1]), self._tree(later[0])
+        for copy, (snapshots, written, read) in self._copies:
+            before = bisect_left(written, child.started.seq) - 1
+            after = bisect_left(read, ended.seq)
+            if before >= 0 and after < len(snapshots):
+                yield copy, self._tree(snapshots[before]), self._tree(snapshots[after])
+
+    def _moments(self, copy: Copy) -> Moments:
+        """What is looked for by halves: there may be as many snapshots as children."""
+        snapshots = self._kept.of(str(copy.recorded))
+        read = accumulate(map(self._moment, snapshots), max)
+        return snapshots, [event.seq for event in snapshots], list(read)
 
     def _moment(self, snapshot: WorkspaceSnapshot) -> int:
         """The event after which a folder was read; it was written down later than that."""
         if snapshot.why == "child":
             return self._ended.get(snapshot.process_id, 0)
         if snapshot.why == "step":
-            return max(self._asked.get(number, 0) for number in snapshot.exchanges)
+            return max((self._asked.get(number, 0) for number in snapshot.exchanges), default=0)
         return snapshot.seq
 
     def _tree(self, snapshot: WorkspaceSnapshot) -> Tree:
-        tree = self._trees.get(snapshot.seq)
+        tree = self._trees.get(snapshot.tree)
         if tree is None:
-            tree = self._trees[snapshot.seq] = self._kept.tree(snapshot)
+            tree = self._trees[snapshot.tree] = self._kept.tree(snapshot)
         return tree
 
     # How the copy is now.

@@ -109,7 +109,8 @@ class _Child:
     def started(self, pid: int) -> None:
         """The child runs."""
         _STATE.running[pid] = self.number
-        self._finish({"do": "pid", "child": self.number, "pid": pid})
+        # What `os.system` runs has no number that anybody is told: it goes by another here.
+        self._finish({"do": "pid", "child": self.number, "pid": max(pid, 0)})
 
     def failed(self, error: BaseException) -> None:
         """There is no child."""
