@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rerail.proxy.run_channel import RunChannel
-from rerail.proxy.said import Descriptors, Ended, Started, understood
+from rerail.proxy.said import Descriptors, Ended, Runs, Started, understood
 
 
 @pytest.fixture
@@ -160,6 +160,10 @@ def test_another_number_of_descriptors_than_named_is_not_understood() -> None:
 )
 def test_a_number_that_no_system_gives_is_not_understood(said: dict[str, Any]) -> None:
     assert understood(said, []) is None
+
+
+def test_a_child_whose_own_number_nobody_is_told_has_a_negative_one() -> None:
+    assert understood({"do": "pid", "child": 2, "pid": -2}, []) == Runs(2, -2)
 
 
 def test_an_end_is_understood_and_what_is_not_known_is_not() -> None:

@@ -15,6 +15,9 @@ from rerail.tape.records import StreamKind, StreamName
 Number = Annotated[int, Meta(ge=0, lt=1 << 31)]
 """Of a process, of a signal: a tape holds no number that is larger than 64 bits."""
 
+Pid = Annotated[int, Meta(gt=-(1 << 31), lt=1 << 31)]
+"""A process's own number; negative for a child of `os.system`, whose number nobody is told."""
+
 Status = Annotated[int, Meta(ge=-(1 << 31), lt=1 << 32)]
 Offset = Annotated[int, Meta(ge=0, lt=1 << 62)]
 
@@ -62,7 +65,7 @@ class Runs(Struct, frozen=True, tag_field="do", tag="pid"):
     """It runs."""
 
     child: Number
-    pid: Number
+    pid: Pid
 
 
 class Failed(Struct, frozen=True, tag_field="do", tag="failed"):
