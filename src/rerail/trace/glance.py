@@ -46,7 +46,7 @@ def _judged(diagnosis: Diagnosis) -> str:
 
 def _of_records(first: Finding) -> bool:
     """Whether it rests on what programs put down, and not on what somebody said."""
-    return all(place.ref.startswith(("e", "line ")) for place in first.evidence)
+    return all(place.ref.startswith("e") for place in first.evidence)
 
 
 def _account(found: Gathered) -> Iterator[str]:
