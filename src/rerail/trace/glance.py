@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rerail.trace.diagnosis import Diagnosis
+from rerail.trace.finding import Finding
 from rerail.trace.gathered import Gathered
 from rerail.trace.record import text
 
@@ -28,9 +29,11 @@ def _judged(diagnosis: Diagnosis) -> str:
     if diagnosis.first is not None and diagnosis.orchestration:
         return "as sure as the records: two of them contradict each other, whatever the agent did"
     if diagnosis.first is not None:
-        because, _, earlier = diagnosis.because.partition("; an earlier one")
         doubt = ", and an earlier one cannot be excluded while records are missing"
-        return f"as sure as the records: {because}{doubt if earlier else ''}"
+        how = "as sure as the records: it contradicts what was stated"
+        if not _of_records(diagnosis.first):
+            how = "likely: it is a reading of words that do not fit each other, so read both"
+        return how + doubt if "; an earlier one" in diagnosis.because else how
     if diagnosis.candidates:
         return (
             "not decided: nothing noticed contradicts what was stated, and the earliest is seldom "
@@ -39,6 +42,11 @@ def _judged(diagnosis: Diagnosis) -> str:
     if diagnosis.missing and not diagnosis.because.startswith("nothing was noticed"):
         return f"not decided: {diagnosis.because}"
     return "nothing was noticed, which does not say that nothing is wrong"
+
+
+def _of_records(first: Finding) -> bool:
+    """Whether it rests on what programs put down, and not on what somebody said."""
+    return all(place.ref.startswith("e") for place in first.evidence)
 
 
 def _account(found: Gathered) -> Iterator[str]:

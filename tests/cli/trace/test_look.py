@@ -1,5 +1,6 @@
 """`rerail trace TAPE`: one screen on a failed run, from tapes that nobody made a case of."""
 
+import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from rerail.tape.records import ProcessEnded, ProcessStarted, RunEnded
 from rerail.testing.plane_tapes import PlaneTape
-from rerail.testing.tapes import Recording
+from rerail.testing.tapes import CHAT, Recording
 
 Verb = Callable[..., Any]
 
@@ -32,6 +33,7 @@ def test_the_first_screen_answers_and_changes_nothing(tape: Path, rerail: Verb) 
     lines = done.out.splitlines()
     first = lines.index("What broke first?")
     assert lines[first + 1].startswith("  check: the checker loaded baseline 11 instead of")
+    assert "  as sure as the records: two of them contradict each other" in done.out
     assert "  contained: no attempt is on record" in done.out
     assert "repair the checker and recompute the verdict" in done.out
     assert files(tape.parent) == before
@@ -78,6 +80,37 @@ def test_of_an_ordinary_run_it_says_what_failed_last_and_guesses_nothing(
     assert "the last command of the agent that failed: pytest -q, status 1" in done.out
     assert f"rerail show {tmp_path / 'run.tape'} p2" in done.out
     assert "nothing was noticed, which does not say that nothing is wrong" in done.out
+
+
+def told(run: Recording, number: int, *messages: dict[str, Any], says: dict[str, Any]) -> None:
+    """A model call: what it was told, and what it says."""
+    headers = "Content-Type: application/json\r\n"
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    run.request(number, body, method="POST", target=CHAT, headers=headers, host="api.openai.com")
+    choice = {"index": 0, "message": {"role": "assistant"} | says, "finish_reason": "stop"}
+    answer = json.dumps({"id": "x", "model": "m", "choices": [choice]}).encode()
+    run.reply(number, [answer], headers=headers)
+
+
+def test_of_an_agents_slip_it_goes_back_to_the_step_that_said_it(
+    tmp_path: Path, rerail: Verb
+) -> None:
+    run = Recording.begin(tmp_path / "run.tape")
+    function = {"name": "run_tests", "arguments": "{}"}
+    call = {"tool_calls": [{"id": "c1", "type": "function", "function": function}]}
+    asked = {"role": "user", "content": "Mend it; the tests must pass."}
+    told(run, 1, asked, says=call)
+    failed = {"role": "tool", "tool_call_id": "c1", "content": "Error: 3 tests failed"}
+    said = {"role": "assistant"} | call
+    told(run, 2, asked, said, failed, says={"content": "All tests pass now."})
+    run.event(RunEnded, status=0)
+    run.writer.close()
+    looked = rerail("trace", tmp_path / "run.tape", "--json").json
+    assert looked["classification"] == "agent", looked["sure"]
+    assert looked["sure"][0].startswith("likely: it is a reading of words")
+    assert f'rerail rewind {tmp_path / "run.tape"} --to s2 --hint "…"' in [
+        one["command"] for one in looked["next"]
+    ]
 
 
 def test_what_is_no_tape_and_no_step_is_said(

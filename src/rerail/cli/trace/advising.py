@@ -84,8 +84,9 @@ def _of_category(seen: Glanced) -> str:
     contract = text(seen.found.first("task.accepted"), "source")
     if category == "check" and contract and seen.found.first("proposal.made"):
         return f"rerail run {shlex.quote(contract)} --recheck {seen.named()}"
-    step = first.evidence[0].ref if first and first.evidence else ""
-    if category == "agent" and seen.tape is not None and step.startswith("s"):
+    steps = [place.ref for place in (first.evidence if first else ()) if place.ref[:1] == "s"]
+    if category == "agent" and seen.tape is not None and steps:
+        step = steps[-1]  # the model call that said it: the others led there
         return f'rerail rewind {seen.named()} --to {step} --hint "…"'
     return ""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import groupby
 from typing import Any, Final
 
 import click
@@ -11,7 +12,7 @@ from rerail.cli.trace.advising import advised
 from rerail.cli.trace.glanced import Glanced, glanced
 from rerail.cli.trace.shared import STATE_COLOURS, command, heading, json_option, number_option
 from rerail.trace.final import UNKNOWN
-from rerail.trace.finding import Evidence, Finding
+from rerail.trace.finding import Finding
 from rerail.trace.record import text
 
 _SHOWN: Final = 3
@@ -51,7 +52,7 @@ def _print(seen: Glanced) -> None:
 
 def _title(seen: Glanced) -> Iterator[str]:
     final = seen.final
-    task = f" of {final.task_id}" if final.task_id != UNKNOWN else ""
+    task = f" of {final.task_id}" if final.task_id not in (UNKNOWN, final.run_id) else ""
     ended = seen.found.last("task.ended")
     reason = f": {text(ended, 'reason')}" if text(ended, "reason") else ""
     run = final.run_id if final.run_id != UNKNOWN else "a run without an identifier"
@@ -81,8 +82,10 @@ def _broke_first(seen: Glanced) -> None:
     _finding(seen, first, "")
     if first.contradicts:
         say(one_line(f"  stated: {first.contradicts}"))
-    for place in first.evidence[:_SHOWN]:
-        _place(seen, place)
+    for opened_by, places in groupby(first.evidence[:_SHOWN], seen.opens):
+        for place in places:
+            say(one_line(f"    {place.ref:<5} {' '.join(place.says.split())}"))
+        command(opened_by, indent=10)
 
 
 def _finding(seen: Glanced, finding: Finding, perhaps: str) -> None:
@@ -93,11 +96,6 @@ def _finding(seen: Glanced, finding: Finding, perhaps: str) -> None:
         command(seen.opens(finding.evidence[0]))
 
 
-def _place(seen: Glanced, place: Evidence) -> None:
-    say(one_line(f"    {place.ref:<5} {' '.join(place.says.split())}"))
-    command(seen.opens(place), indent=10)
-
-
 def _world(seen: Glanced) -> None:
     state, questions = seen.safety.state, seen.safety.questions
     _part("How does the world stand?")
@@ -106,6 +104,9 @@ def _world(seen: Glanced) -> None:
         + styled(state, fg=STATE_COLOURS[state], bold=True)
         + one_line(f": {seen.safety.because}")
     )
+    if questions[0].answer == "unknown":
+        for opened_by in dict.fromkeys(map(seen.opens, questions[0].evidence[:_SHOWN])):
+            command(opened_by)
     retry = questions[3]
     can = {"yes": "can start by itself", "no": "cannot start by itself"}.get(retry.answer)
     say(one_line(f"  another run {can or 'may start by itself'}: {retry.because}"))
