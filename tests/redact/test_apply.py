@@ -262,3 +262,14 @@ def test_a_text_that_comes_again_is_cleaned_again() -> None:
     for number in range(3000):
         redactor.text(f"host {number}")
     assert redactor.text("no host: a-secret-of-the-run") != "no host: a-secret-of-the-run"
+
+
+@pytest.mark.parametrize("stray", ["\ud800", "\udce9 \ud83d"])
+def test_a_text_with_a_stray_surrogate_is_spelled_out_and_cleaned(stray: str) -> None:
+    """A program's words, an error's text: what is no Unicode stands in many of them."""
+    spelled = stray.encode("utf-8", "backslashreplace").decode()
+    assert REDACTOR.text(f"{stray} in {SECRET}").startswith(f"{spelled} in ⟦redacted:secret:")
+    assert REDACTOR.text(f"{stray} alone") == f"{spelled} alone"
+    [name, reference] = REDACTOR.arguments(["--api-key", f"sk-{stray}-0123456789"])
+    assert name == "--api-key"
+    assert PLACEHOLDER.compiled.fullmatch(reference.encode())

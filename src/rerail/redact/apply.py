@@ -78,7 +78,11 @@ class Redactor:
         """Any other text: an error, a reason, a line of a log; a host, which comes often."""
         if text in self._harmless:
             return text
-        encoded = text.encode("utf-8", "surrogateescape")
+        try:
+            encoded = text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            # A lone surrogate that is no byte's is spelled out, as on the tape.
+            return self.text(text.encode("utf-8", "backslashreplace").decode())
         cleaned = self._text(from_wire(encoded))
         if cleaned is not encoded:
             return cleaned.decode("utf-8", "surrogateescape")

@@ -59,7 +59,10 @@ class ArgumentCleaner:
         return self._reference(name, value)
 
     def _reference(self, name: str, value: str) -> str:
-        secret = value.encode("utf-8", "surrogateescape")
+        try:
+            secret = value.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            secret = value.encode("utf-8", "surrogatepass")
         return self._references.of(name.encode(), secret).decode()
 
 
