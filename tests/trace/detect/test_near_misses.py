@@ -206,6 +206,14 @@ YES = user("Yes, go ahead.")
             ),
         ),
         (
+            "closed-door",
+            (
+                *tool("modify_order", "done", order_id="W5512"),
+                *tool("move_order", "Error: its status is modified", order_id="W5512"),
+            ),
+            (*tool("modify_all", "done", a=1), *tool("move_all", "Error: a wrong status", a=1)),
+        ),
+        (
             "unspoken-choice",
             (*SHELVES, says("Shall I?"), YES, *tool("exchange", "done", new_item_id="V10003")),
             (

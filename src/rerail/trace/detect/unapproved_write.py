@@ -8,7 +8,7 @@ from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
 from rerail.trace.detect.talk import Approval
-from rerail.trace.detect.tools import is_write, words_of
+from rerail.trace.detect.tools import act_of
 from rerail.trace.detect.words import consents, plain
 from rerail.trace.finding import Finding
 
@@ -38,8 +38,8 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 def _orders(approval: Approval, call: Call) -> bool:
     """Whether the model asked for a yes, and was told to do the very act in a word of its own."""
-    reply, act = plain(approval.reply), next(w for w in words_of(call.name) if is_write(w))
-    found = re.search(rf"\b{act}\b", reply)
+    reply = plain(approval.reply)
+    found = re.search(rf"\b{act_of(call.name)}\b", reply)
     if found is None or _NEGATED.search(reply[: found.start()]):
         return False
     return _ASKS.search(approval.text.removesuffix(approval.reply)) is not None
