@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from rerail.trace.detect.agreement import agreed_before, asks_for_a_yes
 from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
@@ -12,9 +13,6 @@ from rerail.trace.detect.tools import act_of
 from rerail.trace.detect.words import consents, plain
 from rerail.trace.finding import Finding
 
-_ASKS: Final = re.compile(
-    r"\b(confirm|proceed|shall i|should i|(do you|would you like|want) (me )?to)\b", re.IGNORECASE
-)
 _NEGATED: Final = re.compile(r"\b(not|don'?t|never|without|before|instead of)( \w+){0,3} ?$")
 
 
@@ -23,6 +21,8 @@ def _find(reading: Reading) -> Iterator[Finding]:
     for call in reading.acts if rule else ():
         approval = reading.talk.approval(call.asked)
         if approval.replied is None or consents(approval.reply) or _orders(approval, call):
+            continue
+        if agreed_before(reading, call):
             continue
         said = reading.said[call.asked]
         yield DETECTOR.finding(
@@ -42,7 +42,7 @@ def _orders(approval: Approval, call: Call) -> bool:
     found = re.search(rf"\b{act_of(call.name)}\b", reply)
     if found is None or _NEGATED.search(reply[: found.start()]):
         return False
-    return _ASKS.search(approval.text.removesuffix(approval.reply)) is not None
+    return asks_for_a_yes(approval.text.removesuffix(approval.reply))
 
 
 DETECTOR = OverStory(
