@@ -44,7 +44,14 @@ def test_a_record_that_says_no_is_told_of(system: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "seat", [{"insurance": "yes"}, {"kind": "stalls"}, {"insurance": "paid"}, {"kind": "saver x"}]
+    "seat",
+    [
+        {"insurance": "yes"},
+        {"insurance": None},
+        {"kind": "stalls"},
+        {"insurance": "paid"},
+        {"kind": "saver x"},
+    ],
 )
 def test_a_record_that_meets_it_is_not(seat: dict[str, Any]) -> None:
     assert found(RULE, **seat) == []

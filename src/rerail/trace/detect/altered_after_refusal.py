@@ -37,9 +37,9 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 def _is_of_another(reading: Reading, first: Call, second: Call) -> bool:
     """Whether it is a change of another thing, and not of the first under its right name."""
-    return first.own != second.own and all(
-        reading.was_said(c.own, c.asked) for c in (first, second)
-    )
+    both = (first, second)
+    named_alike = first.own == second.own or not all(call.own for call in both)
+    return not named_alike and all(reading.was_said(call.own, call.asked) for call in both)
 
 
 def _altered(reading: Reading, first: Call, second: Call) -> bool:

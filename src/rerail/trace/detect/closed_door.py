@@ -20,7 +20,7 @@ _STATES: Final = ("status", "state")
 
 def _find(reading: Reading) -> Iterator[Finding]:
     made: dict[str, Call] = {}
-    for call in reading.writes:
+    for call in (call for call in reading.writes if call.own):
         earlier = made.get(call.own)
         if not is_error(call):
             made[call.own] = call

@@ -39,10 +39,10 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 def _against_the_check(reading: Reading) -> Iterator[Finding]:
     """It is told that checks pass, and the last that was run had said something else."""
+    checks = {call.answered: call for call in reading.calls if is_check(call)}
     last: Call | None = None
     for index, said in enumerate(reading.said):
-        done = reading.answers.get(index)
-        last = done if done is not None and is_check(done) else last
+        last = checks.get(index, last)
         text = said.message.text if said.message.role == "assistant" else ""
         if last is None or went_well(last) or said.message.tool_calls:
             continue

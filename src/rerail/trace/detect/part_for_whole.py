@@ -7,7 +7,7 @@ from typing import Any, Final
 from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
-from rerail.trace.detect.tools import is_write, words_of
+from rerail.trace.detect.tools import act_of
 from rerail.trace.detect.words import holds, plain, sentences
 from rerail.trace.finding import Finding
 
@@ -43,8 +43,8 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 def _is_whole(text: str, call: Call, names: tuple[str, str], parts: list[str]) -> bool:
     """Whether the whole is spoken of: `cancel the order`, or its identifier and no part of it."""
-    act = next(word for word in words_of(call.name) if is_write(word))
-    thing, kind = plain(names[0]), plain(names[1]).removesuffix(" id")
+    act, thing = act_of(call.name), plain(names[0])
+    kind = re.escape(plain(names[1]).removesuffix(" id"))
     outright = re.compile(rf"\b{act} (?:(?:the|this|that|my|your|whole|entire) ){{1,3}}{kind}\b")
     return any(
         outright.search(one)

@@ -48,6 +48,11 @@ def is_write(name: str) -> bool:
     return next((_MEANING[word] for word in words if word in _MEANING), False)
 
 
+def act_of(name: str) -> str:
+    """The word in a tool's name that says what it does: `cancel` of `cancel_order`."""
+    return next((word for word in words_of(name) if _MEANING.get(word)), "")
+
+
 def only_reads(name: str) -> bool:
     """Whether a name says outright that nothing is changed; one that says nothing may change."""
     return next((not _MEANING[word] for word in words_of(name) if word in _MEANING), False)

@@ -4,17 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from rerail.trace.detect.agreement import agreed_before, asks_for_a_yes
 from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
 from rerail.trace.detect.talk import Approval
-from rerail.trace.detect.tools import is_write, words_of
+from rerail.trace.detect.tools import act_of
 from rerail.trace.detect.words import consents, plain
 from rerail.trace.finding import Finding
 
-_ASKS: Final = re.compile(
-    r"\b(confirm|proceed|shall i|should i|(do you|would you like|want) (me )?to)\b", re.IGNORECASE
-)
 _NEGATED: Final = re.compile(r"\b(not|don'?t|never|without|before|instead of)( \w+){0,3} ?$")
 
 
@@ -23,6 +21,8 @@ def _find(reading: Reading) -> Iterator[Finding]:
     for call in reading.acts if rule else ():
         approval = reading.talk.approval(call.asked)
         if approval.replied is None or consents(approval.reply) or _orders(approval, call):
+            continue
+        if agreed_before(reading, call):
             continue
         said = reading.said[call.asked]
         yield DETECTOR.finding(
@@ -38,11 +38,11 @@ def _find(reading: Reading) -> Iterator[Finding]:
 
 def _orders(approval: Approval, call: Call) -> bool:
     """Whether the model asked for a yes, and was told to do the very act in a word of its own."""
-    reply, act = plain(approval.reply), next(w for w in words_of(call.name) if is_write(w))
-    found = re.search(rf"\b{act}\b", reply)
+    reply = plain(approval.reply)
+    found = re.search(rf"\b{act_of(call.name)}\b", reply)
     if found is None or _NEGATED.search(reply[: found.start()]):
         return False
-    return _ASKS.search(approval.text.removesuffix(approval.reply)) is not None
+    return asks_for_a_yes(approval.text.removesuffix(approval.reply))
 
 
 DETECTOR = OverStory(

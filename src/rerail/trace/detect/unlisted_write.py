@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from rerail.trace.detect.agreement import agreed_before
 from rerail.trace.detect.call import Call
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
@@ -20,7 +21,7 @@ def _find(reading: Reading) -> Iterator[Finding]:
         if approval.proposed is None or not call.things:
             continue
         text = plain(approval.text)
-        if any(holds(text, word) for word in _words(reading, call)):
+        if any(holds(text, word) for word in _words(reading, call)) or agreed_before(reading, call):
             continue
         if not set(figures(approval.text)).isdisjoint(call.numbers):
             continue

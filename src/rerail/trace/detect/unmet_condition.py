@@ -85,7 +85,8 @@ def _broken(
         asked = next((str(key) for key in record if rule.what in plain(str(key)).split()), "")
         if state is None or not asked or not does(call.name, rule.done):
             continue
-        if plain(str(record[asked])) in _NO and not _excepted(reading, rule, call, record):
+        no = record[asked] is not None and plain(str(record[asked])) in _NO
+        if no and not _excepted(reading, rule, call, record):
             return rule, f"{values[state]} {state}, {asked} {record[asked]}"
     return None
 

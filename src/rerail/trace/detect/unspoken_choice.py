@@ -3,12 +3,19 @@
 Only where the instructions want a person's word first: else to choose is the agent's job.
 """
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from rerail.trace.detect.detector import OverStory, place
 from rerail.trace.detect.reading import Reading
 from rerail.trace.detect.talk import named
+from rerail.trace.detect.words import kind_of, plain
 from rerail.trace.finding import Finding
+
+_MOST: Final = re.compile(
+    r"\b(cheap|larg|small|bigg|high|low|easi|fast|earli|lat)est\b|\b(most|least)\b"
+)
 
 
 def _find(reading: Reading) -> Iterator[Finding]:
@@ -27,6 +34,8 @@ def _find(reading: Reading) -> Iterator[Finding]:
                 )
             ):
                 continue
+            if _left_open(thing, reading.talk.of_people(call.asked)):
+                continue
             said = reading.said[call.asked]
             shown = reading.things.known(thing, call.asked)[-1]
             yield DETECTOR.finding(
@@ -39,6 +48,14 @@ def _find(reading: Reading) -> Iterator[Finding]:
                 contradicts=rule,
             )
             break
+
+
+def _left_open(thing: str, said: str) -> bool:
+    """Whether people asked for any of its kind, or, where it has none, for the most of a sort."""
+    kind = plain(kind_of(thing))
+    if not re.match("[a-z]{2}", kind):
+        return _MOST.search(said) is not None
+    return re.search(rf"\b(an?|any|one of (my|the|your)) {re.escape(kind)}s?\b", said) is not None
 
 
 DETECTOR = OverStory(
