@@ -42,6 +42,10 @@ class TapeUnreadable(UserError):
     """The file is not a tape this version can read: missing, foreign, torn, or too new."""
 
 
+class NothingRecorded(TapeUnreadable):
+    """A tape without a single event: whoever made it ended before anything was kept."""
+
+
 class TapeExists(UserError):
     """The output is there already and `--force` was not given."""
 

@@ -5,11 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from rerail.errors import NotOnTape, TapeAltered, TapeBusy, TapeEnded, TapeExists
+from rerail.errors import (
+    NothingRecorded,
+    NotOnTape,
+    TapeAltered,
+    TapeBusy,
+    TapeEnded,
+    TapeExists,
+    UsageProblem,
+)
 from rerail.script import Call, Run, Script, repeatable
 from rerail.script.recorded import read_script
+from rerail.script.run import ScriptFailed
 from rerail.tape.reader import Tape
 from rerail.tape.seal import verify
+from rerail.tape.storage import Storage
 from tests.script.conftest import AGENT, GIVEN
 
 
@@ -135,6 +145,35 @@ def test_resumed_with_its_tools_a_waiting_call_is_made(tmp_path: Path) -> None:
     path = tmp_path / "run.tape"
     Script.start(AGENT, tape=path, inputs=GIVEN).close()
     assert Script.resume(path, tools=TOOLS).result()["errors"] == 0
+
+
+def test_what_a_run_came_to_is_read_off_its_tape(tmp_path: Path) -> None:
+    run = finished(tmp_path / "run.tape")
+    with Script.open(run.tape) as saved:
+        assert saved.result() == run.result()
+    Script.start("tool('a')", tape=tmp_path / "waits.tape").close()
+    with Script.open(tmp_path / "waits.tape") as saved, pytest.raises(UsageProblem):
+        saved.result()
+    Script.start("1 / 0", tape=tmp_path / "failed.tape").close()
+    with (
+        Script.open(tmp_path / "failed.tape") as saved,
+        pytest.raises(ScriptFailed, match="division"),
+    ):
+        saved.result()
+
+
+def test_a_tape_on_which_nothing_was_kept_yet_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "run.tape"
+    Storage.create(path).abandon()
+    with pytest.raises(NothingRecorded):
+        Script.resume(path)
+    assert Script.start("1 + 1", tape=path).result() == 2
+    with pytest.raises(TapeExists):
+        Script.start("1 + 1", tape=path)
+    path.write_bytes(b"something else")
+    with pytest.raises(TapeExists):
+        Script.start("1 + 1", tape=path)
+    assert path.read_bytes() == b"something else"
 
 
 def test_a_run_that_ended_or_is_alive_is_not_resumed(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ import pytest
 from tests.cli.conftest import Result, rerail  # noqa: F401  # a fixture
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "durable-scripts.md"
-AGENT, HOST, LATER, FORK = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+AGENT, HOST, LATER, AGAIN, FORK = re.findall(
+    r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL
+)
 
 
 @pytest.fixture
@@ -33,6 +35,14 @@ def test_an_answer_that_comes_later(names: dict[str, Any]) -> None:
     exec(HOST, names)
     exec(LATER, names)
     assert names["run"].result() == {"turns": 1, "said": "done"}
+
+
+def test_a_host_that_is_started_again_and_again(names: dict[str, Any]) -> None:
+    exec(HOST, names)
+    exec(AGAIN, names)
+    tape = Path("runs/again.tape")
+    came_to = [names["run_or_go_on"](tape) for _ in range(2)]
+    assert came_to == [{"turns": 3, "said": "done"}] * 2
 
 
 def test_the_check(names: dict[str, Any], rerail: Callable[..., Result]) -> None:  # noqa: F811

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypedDict, Unpack
 
-from rerail.errors import TapeBusy, TapeEnded
+from rerail.errors import NothingRecorded, RerailError, TapeBusy, TapeEnded
 from rerail.holds import Hold, gone_past
 from rerail.script.engine import Session, engine_name
 from rerail.script.history import HistoryDigest
@@ -20,7 +20,7 @@ from rerail.script.pause import Pause
 from rerail.script.proof import Signer, check_seals, script_key
 from rerail.script.recorded import Recorded, pause_of, read_script
 from rerail.script.replay import ScriptDiverged, expect, replay
-from rerail.script.run import Run
+from rerail.script.run import Run, result_of
 from rerail.script.tools import Tools, names_of_repeatable
 from rerail.script.values import encoded
 from rerail.script.verifying import same_state
@@ -75,7 +75,8 @@ class Script:
 
         Args:
             code: The script's text. It calls tools as `tool(name, {…})`.
-            tape: Where its tape is made.
+            tape: Where its tape is made; one on which nothing has been recorded yet is replaced,
+                since its host died at once.
             tools: What it may call, by name; a call of another waits to be answered by token.
             inputs: Names that are set before its first line, to JSON values.
             limits: What it may take.
@@ -103,7 +104,7 @@ class Script:
             task_id=task_id,
             capture=capture,
             facts=facts,
-            overwrite=overwrite,
+            overwrite=overwrite or _is_empty(tape),
         )
         run = Run(
             keeping, code, name=name, limits=limits, tools=tools, sleep=sleep, stay_open=stay_open
@@ -187,6 +188,16 @@ class Saved:
     def pauses(self) -> list[Pause]:
         """All pauses on this tape."""
         return self.recorded.pauses
+
+    def result(self) -> Any:
+        """The value of the last line of a script that has ended, as `Run.result` gives it.
+
+        Raises ScriptFailed; UsageProblem where it has not ended; NotOurs.
+        """
+        ended = self.recorded.ended
+        if not self._trust:
+            self._signer.check_script(self.recorded.started)
+        return result_of(self._tape.path, self.recorded.output, ended.error if ended else None)
 
     def close(self) -> None:
         """Give the tape up."""
@@ -384,6 +395,16 @@ class Saved:
 def _holds_met(run_id: str, task_id: str, despite: str) -> list[Hold]:
     hint = "go on with despite_hold=WHY, which is put on the tape"
     return gone_past(os.environ, run_id=run_id, task_id=task_id, despite=despite, hint=hint)
+
+
+def _is_empty(tape: Path) -> bool:
+    try:
+        with Tape.open(tape):
+            return False
+    except NothingRecorded:
+        return True
+    except RerailError:
+        return False
 
 
 def _started(name: str, engine: str, limits: Limits, tools: Tools) -> ScriptStarted:

@@ -116,13 +116,8 @@ class Run:
 
     def result(self) -> Any:
         """The value of the script's last line. Raises ScriptFailed; UsageProblem while it waits."""
-        if self.state == "failed":
-            last = self.error.strip().rpartition("\n")[2]
-            hint = f"`rerail show {self.tape}` has the whole traceback"
-            raise ScriptFailed(f"the script failed: {last}", hint=hint)
-        if self.state == "waiting":
-            raise UsageProblem("the script has not ended", hint="answer the pause it waits at")
-        return self.output
+        over = self.error if self.state != "waiting" else None
+        return result_of(self.tape, self.output, over)
 
     def answer(
         self,
@@ -411,3 +406,17 @@ def _with(value: object, *, note: str | None, limit: int | None) -> object:
         what = "a note or a limit is put beside the entries of an answer that is a dict"
         raise UsageProblem(what, hint='answer with a dict: {"content": …}')
     return {**value, **given}
+
+
+def result_of(tape: Path, output: Any, error: str | None) -> Any:
+    """What a script came to; `error` is None while it waits, and empty where it ended well.
+
+    Raises ScriptFailed, UsageProblem.
+    """
+    if error is None:
+        raise UsageProblem("the script has not ended", hint="answer the pause it waits at")
+    if error:
+        last = error.strip().rpartition("\n")[2]
+        hint = f"`rerail show {tape}` has the whole traceback"
+        raise ScriptFailed(f"the script failed: {last}", hint=hint)
+    return output

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from rerail.errors import TapeUnreadable
+from rerail.errors import NothingRecorded, TapeUnreadable
 from rerail.tape import form
 from rerail.tape.companions import HOLDING, JOURNAL, LOG, beside
 from rerail.tape.lock import being_written, written_here
@@ -232,12 +232,12 @@ def check_identity(path: Path, connection: sqlite3.Connection) -> None:
         raise _unreadable(path, "its tables are not those of a tape", REPAIR.format(path))
 
 
-def nothing_recorded(path: Path) -> TapeUnreadable:
+def nothing_recorded(path: Path) -> NothingRecorded:
     """The error for a tape without an event: perhaps it was taken away from its log."""
     hint = "its recorder ended before anything was kept; record again"
     if _header(path)[18:20] == _LOG_MODE and not beside(path, LOG).exists():
         hint = f"bring its log, {path.name}{LOG}, here too from where it was recorded"
-    return _unreadable(path, "nothing has been recorded on it", hint)
+    return NothingRecorded(f"cannot open tape {path}: nothing has been recorded on it", hint=hint)
 
 
 def _damaged(path: Path, error: Exception) -> TapeUnreadable:
