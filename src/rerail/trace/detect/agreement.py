@@ -4,10 +4,10 @@ Who agrees to a change, and is then asked for a detail of it, need not say yes a
 """
 
 import re
+from bisect import bisect_left
 from typing import Final
 
 from rerail.trace.detect.call import Call
-from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.reading import Reading
 from rerail.trace.detect.words import consents, holds, identifiers, plain
 
@@ -26,9 +26,10 @@ def agreed_before(reading: Reading, call: Call) -> bool:
 
     A yes with an identifier in it answers a question for one.
     """
-    made = [act.asked for act in reading.acts if act.asked < call.asked and not is_error(act)]
+    earlier = bisect_left(reading.made, call.asked)
+    since = reading.made[earlier - 1] if earlier else -1
     at = reading.talk.last("user", call.asked)
-    while at is not None and at > max(made, default=-1):
+    while at is not None and at > since:
         approval = reading.talk.approval(at + 1)
         proposal = plain(approval.text.removesuffix(approval.reply))
         if (

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from rerail.llm.view import Reasoning, Text, ToolCall, ToolCallResponse
 from rerail.trace.detect.call import Call
+from rerail.trace.detect.outcome import is_error
 from rerail.trace.detect.talk import Talk
 from rerail.trace.detect.things import Things
 from rerail.trace.detect.tools import is_write
@@ -60,6 +61,11 @@ class Reading:
     def acts(self) -> tuple[Call, ...]:
         """Of these, those that reach beyond the agent's own files: what a person is asked about."""
         return tuple(call for call in self.writes if not call.puts_a_file)
+
+    @cached_property
+    def made(self) -> tuple[int, ...]:
+        """The messages that asked for acts which were not refused, in order."""
+        return tuple(call.asked for call in self.acts if not is_error(call))
 
     @cached_property
     def answers(self) -> dict[int, Call]:
