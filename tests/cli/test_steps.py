@@ -215,3 +215,17 @@ def test_a_check_that_cannot_be(with_files: Path, chat: Path, rerail: Rerail) ->
     none = rerail("steps", tape, "--trust", "--check", "no-such-check")
     none.assert_complaint(2, "`no-such-check` does not start at any step", "run by sh")
     rerail("steps", chat, "--trust", "--check", "true").assert_complaint(2, "no snapshots", "wo")
+
+
+def test_what_is_nested_too_deep_to_be_shown_is_said_and_no_traceback(
+    make_tape: MakeTape, rerail: Rerail
+) -> None:
+    made = make_tape()
+    made.chat(1)
+    arguments = '{"a":' + "[" * 800 + "]" * 800 + "}"
+    call = {"id": "c", "function": {"name": "f", "arguments": arguments}}
+    reply = {"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}
+    made.reply(1, [json.dumps(reply).encode()])
+    made.end()
+    told = rerail("steps", made.path, "--json")
+    told.assert_complaint(1, "nested deeper than can be shown", "--raw")

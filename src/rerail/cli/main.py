@@ -118,6 +118,15 @@ def run(arguments: list[str]) -> int:
         # The reader of our output went away (`rerail show T | head`): nothing to complain about.
         sys.stderr.close()
         return READER_GONE
+    except RecursionError:
+        if debug:
+            raise
+        # JSON that a stranger nested just as deep as it can be read, and deeper than written.
+        complain(
+            "what is there is nested deeper than can be shown",
+            "`rerail show TAPE rN --raw` writes the bytes of a reply as they are",
+        )
+        return 1
     except OSError as error:
         if debug:
             raise
