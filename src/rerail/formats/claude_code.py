@@ -9,7 +9,7 @@ client's.
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rerail.formats.file import Foreign
@@ -66,25 +66,114 @@ def recognises(file: Foreign) -> bool:
 
 def read(file: Foreign) -> list[Story]:
     """A story for each session; sub-agents are lanes of theirs."""
-    sessions: dict[str, list[_Line]] = {}
+    sessions: dict[str, _Session] = {}
     for line, record in file.objects():
-        session = text_of(record, "sessionId") or text_of(record, "session_id")
-        sessions.setdefault(session or next(iter(sessions), ""), []).append((line, record))
-    return [_story(file, session, records) for session, records in sessions.items()]
+        name = text_of(record, "sessionId") or text_of(record, "session_id")
+        name = name or next(iter(sessions), "")
+        if name not in sessions:
+            sessions[name] = _Session(name, Teller(file.name))
+        sessions[name].take(line, record)
+    return [session.story(file) for session in sessions.values()]
 
 
-def _story(file: Foreign, session: str, records: list[_Line]) -> Story:
-    teller = Teller(file.name)
-    odd = 0
-    lanes = {_lane(record) for _, record in records if "message" in record}
-    alone = next(iter(lanes)) if len(lanes) == 1 else ""
-    for _, group in groupby(records, key=_reply):
-        odd += not _say(teller, list(group), alone)
-    end = next((record for _, record in records if record.get("type") == "result"), {})
-    ended = text_of(end, "subtype") or text_of(end, "terminal_reason")
-    ended = f"{ended} (error)" if end.get("is_error") is True else ended
-    gaps = list(_gaps([record for _, record in records], lanes, alone, odd))
-    return teller.story(file, gaps, ended=ended, ids={"session": session, "agent": alone})
+@dataclass(slots=True)
+class _Session:
+    """What was read of a session so far. `reply` collects the lines of one reply."""
+
+    name: str
+    teller: Teller
+    reply: list[_Line] = field(default_factory=list)
+    lanes: set[str] = field(default_factory=set)
+    prompted: set[str] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
+    before: Counter[str] = field(default_factory=Counter)
+    agents: set[str] = field(default_factory=set)
+    chained: bool = False
+    shortened: bool = False
+    odd: int = 0
+    ended: str = ""
+
+    def take(self, line: int, record: dict[str, Any]) -> None:
+        """Read a record."""
+        if not (self.reply and _same_reply(self.reply[0][1], record)):
+            self._flush()
+        self.reply.append((line, record))
+        self._note(record)
+
+    def _note(self, record: dict[str, Any]) -> None:
+        self.chained |= "parentUuid" in record
+        self.known.add(text_of(record, "uuid"))
+        if parent := text_of(record, "parentUuid"):
+            self.before[parent] += 1
+        if agent := text_of(object_of(record, "toolUseResult"), "agentId"):
+            self.agents.add(agent)
+        self.shortened |= record.get("subtype") == "compact_boundary"
+        if record.get("type") == "result" and not self.ended:
+            self.ended = _how_it_ended(record)
+
+    def _flush(self) -> None:
+        lines, self.reply = self.reply, []
+        if lines:
+            self.odd += not self._say(lines)
+
+    def _say(self, lines: list[_Line]) -> bool:
+        """Add what these lines say; False where they have no known form."""
+        number, record = lines[0]
+        kind, message = text_of(record, "type"), object_of(record, "message")
+        lane, at = _lane(record), wall_of(record.get("timestamp"))
+        if kind == "attachment":
+            beside = Other(f"attachment: {text_of(object_of(record, 'attachment'), 'type')}")
+            self.teller.say(Message("system", (beside,)), line=number, at=at, lane=lane)
+        if "message" in record:
+            self.lanes.add(lane)
+        if kind not in ("user", "assistant"):
+            return kind in _KINDS or kind in _BESIDE
+        parts = [part for _, one in lines for part in one_message(object_of(one, "message")).parts]
+        if not parts:
+            return False
+        role, failed = _role(kind, parts), record.get("isApiErrorMessage") is True
+        if role == "user":
+            self.prompted.add(lane)
+        model = text_of(message, "model")
+        self.teller.say(
+            Message(role, () if failed else tuple(parts)),
+            line=number,
+            at=at,
+            model=model,
+            error=_text(parts) if failed else "",
+            lane=lane,
+            **({} if model == _SYNTHETIC else _end_of(object_of(lines[-1][1], "message"))),
+        )
+        return True
+
+    def story(self, file: Foreign) -> Story:
+        """The whole. The only lane of a file is its conversation."""
+        self._flush()
+        alone = next(iter(self.lanes)) if len(self.lanes) == 1 else ""
+        if alone:
+            self.teller.said[:] = [replace(said, lane="") for said in self.teller.said]
+        ids = {"session": self.name, "agent": alone}
+        return self.teller.story(file, list(self._gaps(alone)), ended=self.ended, ids=ids)
+
+    def _gaps(self, alone: str) -> Iterator[Gap]:
+        yield Gap("no system prompt", "what the agent had been told to do and not to do")
+        if alone not in self.prompted:
+            yield Gap("no prompt", "what the agent was asked to do")
+        if self.odd:
+            yield Gap(f"{self.odd} records of no known form", "whatever they hold")
+        missing = sum(count for one, count in self.before.items() if one not in self.known)
+        if not self.chained:
+            yield Gap("no chain of records", "whether a record is missing between two")
+        elif missing:
+            yield Gap(f"records whose predecessor is not there: {missing}", "what came before them")
+        if elsewhere := self.agents - self.lanes:
+            names = ", ".join(sorted(elsewhere)[:4])
+            yield Gap(f"sub-agents whose words are in files of their own: {names}", "what they did")
+        if self.shortened:
+            yield Gap(
+                "the conversation was shortened on its way",
+                "whether what the model no longer saw was needed",
+            )
 
 
 def _lane(record: dict[str, Any]) -> str:
@@ -94,81 +183,17 @@ def _lane(record: dict[str, Any]) -> str:
     return (text_of(record, "agentId") or "side") if record.get("isSidechain") is True else ""
 
 
-def _gaps(records: list[dict[str, Any]], lanes: set[str], alone: str, odd: int) -> Iterator[Gap]:
-    yield Gap("no system prompt", "what the agent had been told to do and not to do")
-    main = [one for one in records if one.get("type") == "user" and _lane(one) == alone]
-    if all(map(_answers, main)):
-        yield Gap("no prompt", "what the agent was asked to do")
-    if odd:
-        yield Gap(f"{odd} records of no known form", "whatever they hold")
-    if not any("parentUuid" in record for record in records):
-        yield Gap("no chain of records", "whether a record is missing between two")
-    elif missing := _missing(records):
-        yield Gap(f"records whose predecessor is not there: {missing}", "what came before them")
-    elsewhere = _agents(records) - lanes
-    if elsewhere:
-        names = ", ".join(sorted(elsewhere)[:4])
-        yield Gap(f"sub-agents whose words are in files of their own: {names}", "what they did")
-    if any(record.get("subtype") == "compact_boundary" for record in records):
-        yield Gap(
-            "the conversation was shortened on its way",
-            "whether what the model no longer saw was needed",
-        )
-
-
-def _answers(record: dict[str, Any]) -> bool:
-    """Whether a user's record is a tool's answer."""
-    parts = one_message(object_of(record, "message")).parts
-    return any(isinstance(part, ToolCallResponse) for part in parts)
-
-
-def _missing(records: list[dict[str, Any]]) -> int:
-    known = {text_of(record, "uuid") for record in records}
-    before = Counter(text_of(record, "parentUuid") for record in records)
-    return sum(count for parent, count in before.items() if parent and parent not in known)
-
-
-def _agents(records: list[dict[str, Any]]) -> set[str]:
-    """The sub-agents that answered to calls of this file."""
-    found = (text_of(object_of(record, "toolUseResult"), "agentId") for record in records)
-    return {agent for agent in found if agent}
-
-
-def _reply(line: _Line) -> object:
-    """What lines of one reply have in common; any other line is for itself."""
-    number, record = line
-    message = object_of(record, "message")
-    if record.get("type") == "assistant" and text_of(message, "id"):
-        return text_of(message, "id")
-    return number
-
-
-def _say(teller: Teller, lines: list[_Line], alone: str) -> bool:
-    """Add what these lines say; False where they have no known form."""
-    number, record = lines[0]
-    kind, message = text_of(record, "type"), object_of(record, "message")
-    lane = "" if alone else _lane(record)
-    at = wall_of(record.get("timestamp"))
-    if kind == "attachment":
-        beside = Other(f"attachment: {text_of(object_of(record, 'attachment'), 'type')}")
-        teller.say(Message("system", (beside,)), line=number, at=at, lane=lane)
-    if kind not in ("user", "assistant"):
-        return kind in _KINDS or kind in _BESIDE
-    found = [part for _, one in lines for part in one_message(object_of(one, "message")).parts]
-    if not found:
+def _same_reply(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two records are parts of one reply."""
+    if one.get("type") != "assistant" or other.get("type") != "assistant":
         return False
-    failed = record.get("isApiErrorMessage") is True
-    last = object_of(lines[-1][1], "message")
-    teller.say(
-        Message(_role(kind, found), () if failed else tuple(found)),
-        line=number,
-        at=at,
-        model=text_of(message, "model"),
-        error=_text(found) if failed else "",
-        lane=lane,
-        **({} if text_of(message, "model") == _SYNTHETIC else _end_of(last)),
-    )
-    return True
+    reply = text_of(object_of(one, "message"), "id")
+    return bool(reply) and reply == text_of(object_of(other, "message"), "id")
+
+
+def _how_it_ended(record: dict[str, Any]) -> str:
+    ended = text_of(record, "subtype") or text_of(record, "terminal_reason")
+    return f"{ended} (error)" if record.get("is_error") is True else ended
 
 
 def _role(kind: str, parts: list[Part]) -> str:
