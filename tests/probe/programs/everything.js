@@ -10,7 +10,8 @@ const told = async (fs, crypto, util, vm) => {
     iso: new Date().toISOString(), now: Date.now(), text: Date(), sub: new Sub().getTime(),
     json: JSON.stringify({ at: new Date() }), origin: performance.timeOrigin,
     intl: new Intl.DateTimeFormat("en", { timeStyle: "full", dateStyle: "full" }).format(),
-    parts: new Intl.DateTimeFormat("en", { year: "numeric", fractionalSecondDigits: 3 }).formatToParts(),
+    parts: new Intl.DateTimeFormat("en", { year: "numeric", fractionalSecondDigits: 3 })
+      .formatToParts(),
     random: [Math.random(), ...[1, 2].map(Math.random)],
     uuid: [crypto.randomUUID(), globalThis.crypto.randomUUID(), crypto.webcrypto.randomUUID()],
     bytes: crypto.randomBytes(8).toString("hex"), more: hex(await soon("randomBytes", 8)),
