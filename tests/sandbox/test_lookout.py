@@ -212,6 +212,22 @@ os._exit(0)
 
 
 @needs_filter
+def test_nobody_stands_by_for_a_command_that_ended_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it asked at is closed, and its number may be that of anything: such as the pipe by which
+    who stands by would be dismissed, which is then waited for without end."""
+    assert MACHINE is not None
+    looking = Lookout(MACHINE, set(), partial(descendants_of, os.getpid()), lambda _: None)
+    with start(["true"], cwd=Path.cwd(), environment=dict(os.environ), lookout=looking) as child:
+        child.wait()
+        looking._thread.join(10)
+        monkeypatch.setattr(looking._thread, "is_alive", lambda: True)
+        assert looking.stand_by() == 0
+        looking.leave()
+
+
+@needs_filter
 @pytest.mark.parametrize("user", [0, 65534], ids=["as we are", "nobody"])
 def test_who_stands_by_lets_go_on_when_the_first_is_killed(
     servers: tuple[int, int], user: int

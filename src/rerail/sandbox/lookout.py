@@ -49,6 +49,8 @@ class Lookout:
         self._run = run
         self._tell = tell
         self._asks = -1
+        # The thread closes it once nobody asks: its number may then be that of anything.
+        self._guard = threading.Lock()
         self._standing_by = 0
         self._present = -1
         self._thread = threading.Thread(target=self._look, name="lookout", daemon=True)
@@ -86,8 +88,11 @@ class Lookout:
             # Loaded now: nothing may be there to be loaded from once it is needed.
             from rerail.sandbox.notify import let_go_on
 
-            serve = partial(answer_all, self._asks, partial(let_go_on, self._asks))
-            self._standing_by, self._present = stand_by(self._asks, serve)
+            with self._guard:
+                asks = self._asks
+                if asks >= 0:
+                    serve = partial(answer_all, asks, partial(let_go_on, asks))
+                    self._standing_by, self._present = stand_by(asks, serve)
         return self._standing_by
 
     def join(self, seconds: float) -> bool:
@@ -102,8 +107,9 @@ class Lookout:
     def leave(self) -> None:
         """Have calls go on when this process has ended; nobody is told of them any more."""
         self._tell = lambda passed: None
-        if not self._standing_by:
-            stay_behind(self._asks, self._look)
+        with self._guard:
+            if not self._standing_by and self._asks >= 0:
+                stay_behind(self._asks, self._answer)
 
     def _dismiss(self) -> None:
         if self._standing_by:
@@ -113,6 +119,12 @@ class Lookout:
             self._standing_by = 0
 
     def _look(self) -> None:
+        self._answer()
+        with self._guard:
+            os.close(self._asks)
+            self._asks = -1
+
+    def _answer(self) -> None:
         looking: list[Looking] = []
 
         def answer_one() -> None:
@@ -124,7 +136,6 @@ class Lookout:
             looking[0].answer_one()
 
         answer_all(self._asks, answer_one)
-        os.close(self._asks)
 
 
 def program(machine: Architecture) -> bytes:
