@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rerail.launch.aside import Aside, Said
-from rerail.launch.errand import OUTPUT_SIZE
+from rerail.launch.errand import OUTPUT_SIZE, run_errand
 from rerail.launch.family import arguments_of
 
 
@@ -53,7 +55,7 @@ def ways_to_wait(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.usefixtures("ways_to_wait")
 def test_a_line_has_its_time_and_all_it_started_is_ended_with_it(tmp_path: Path) -> None:
     with Aside() as aside:
-        said = aside.shell("sleep 600 & echo $!; sleep 600", tmp_path, os.environ, seconds=0.3)
+        said = aside.shell("sleep 600 & echo $!; sleep 600", tmp_path, os.environ, seconds=5)
     assert said.timed_out
     assert said.status == 128 + 9
     while arguments_of(int(said.output)):
@@ -73,6 +75,24 @@ def test_both_streams_come_in_the_order_in_which_they_were_said(tmp_path: Path) 
     with Aside() as aside:
         said = aside.shell(line, tmp_path, os.environ).output.decode()
     assert said == "".join(f"out {n}\nerr {n}\n" for n in (1, 2, 3))
+
+
+def test_leaving_while_one_is_being_started_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Aside() as aside:
+
+        def left_meanwhile(
+            words: list[str], *, on_start: Callable[[int], None], **more: Any
+        ) -> Any:
+            def begun(pid: int) -> None:
+                aside.__exit__(None, None, None)
+                on_start(pid)
+
+            return run_errand(words, on_start=begun, **more)
+
+        monkeypatch.setattr("rerail.launch.aside.run_errand", left_meanwhile)
+        assert aside.shell("sleep 600", tmp_path, os.environ).status == 128 + 9
 
 
 WAITING = """

@@ -100,8 +100,9 @@ class Aside:
 
             def began(group: int) -> None:
                 with self._starting:
-                    self._refuse_if_over()
                     self._running.add(group)
+                    if self._over:  # it was left meanwhile
+                        _end(group)
                 at_its_end.callback(self._end_what_is_left, group)
 
             words = [SHELL, "-c", _MERGED, SHELL, line]
