@@ -12,6 +12,7 @@ import pytest
 from rerail.launch.child import Ending, start
 from rerail.sandbox import choose, watch
 from rerail.sandbox.levels import UNIX_SOCKET_FILTER, Refused
+from rerail.sandbox.machine import here
 from rerail.sandbox.network import NetworkNamespace
 from rerail.sandbox.view import Bind, View
 
@@ -123,6 +124,7 @@ def test_who_outlives_a_replay_is_still_answered(tmp_path: Path, python: str) ->
 import os, sys
 from pathlib import Path
 from rerail.launch.child import start
+from rerail.sandbox.machine import here
 from rerail.sandbox.network import NetworkNamespace
 from rerail.sandbox.view import View
 sandbox = NetworkNamespace(View.of(writable=[Path("{tmp_path}")]))
@@ -176,3 +178,19 @@ for thread in threads: thread.join()
 print(len(reached))
 """
     assert run(NetworkNamespace(), python, "-c", program) == (Ending(0), "100\n")
+
+
+def test_nobody_answers_at_a_number_that_was_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last process may end while we leave: the number may then be that of anything."""
+    machine = here()
+    assert machine is not None
+    asks, asked = os.pipe()
+    found = watch.Watch(asks, machine)
+    found.start()
+    os.close(asked)
+    found.join(10)
+    monkeypatch.setattr(found._thread, "is_alive", lambda: True)
+    behind: list[int] = []
+    monkeypatch.setattr(watch, "stay_behind", lambda descriptor, _: behind.append(descriptor))
+    found.leave()
+    assert behind == []

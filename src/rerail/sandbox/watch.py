@@ -67,6 +67,8 @@ class Watch:
         self._stead = {number: name for name, number in stead.numbers(machine).items()}
         self._own = [os.path.realpath(path) for path in free]
         self._files = {number: name for name, number in machine.files.items()}
+        # The thread closes it once nobody asks: its number may then be that of anything.
+        self._guard = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name="sandbox", daemon=True)
 
     @property
@@ -84,12 +86,18 @@ class Watch:
 
     def leave(self) -> None:
         """Have a process answer when this one has ended, if there is anybody left to ask."""
-        if self._thread.is_alive():
-            stay_behind(self._descriptor, self._serve)
+        with self._guard:
+            if self._descriptor >= 0:
+                stay_behind(self._descriptor, self._answer)
 
     def _serve(self) -> None:
+        self._answer()
+        with self._guard:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _answer(self) -> None:
         answer_all(self._descriptor, self._answer_one)
-        os.close(self._descriptor)
 
     def _answer_one(self) -> None:
         call = notify.receive(self._descriptor)
