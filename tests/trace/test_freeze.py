@@ -62,5 +62,18 @@ def test_what_is_no_tape_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(TapeUnreadable):
         freeze(tmp_path / "notes.txt", tmp_path / "A")
     assert not is_read_only(tmp_path / "notes.txt")
-    assert freeze_file(tmp_path / "notes.txt") == {"notes.txt": sha256(b"x").hexdigest()}
-    assert is_read_only(tmp_path / "notes.txt")
+
+
+def test_what_another_program_may_go_on_with_is_copied(tmp_path: Path) -> None:
+    log, there = tmp_path / "session.jsonl", tmp_path / "case" / "originals" / "A"
+    log.write_text("x")
+    for _ in range(2):
+        copy, files = freeze_file(log, there)
+        assert (copy, files) == (
+            there / "session.jsonl",
+            {"session.jsonl": sha256(b"x").hexdigest()},
+        )
+    assert is_read_only(copy)
+    assert not is_read_only(log)
+    log.write_text("xy")
+    assert copy.read_text() == "x"

@@ -1,7 +1,8 @@
 """Freezing a run: its tape as it was left, read-only, and a sealed copy where nobody sealed it.
 
 The tape's bytes are never written. What a killed recorder left is a pair, the tape and its log:
-both are copied into the case as they are, and a sealed copy is made of them there.
+both are copied into the case as they are, and a sealed copy is made of them there. What another
+program wrote is copied, too, and left as it is.
 """
 
 import shutil
@@ -59,11 +60,17 @@ def freeze(tape: Path, originals: Path) -> Frozen:
         return Frozen(kept.absolute(), opened.id, state, run_id, task_id, digests, lost)
 
 
-def freeze_file(path: Path) -> dict[str, str]:
-    """Make a file that is no tape read-only; its SHA-256 by its name."""
-    digest = _digest(path)
-    path.chmod(path.stat().st_mode & ~0o222)
-    return {path.name: digest}
+def freeze_file(path: Path, originals: Path) -> tuple[Path, dict[str, str]]:
+    """Keep a file that is no tape in the folder `originals`, read-only; its place and its SHA-256.
+
+    The file itself is left alone: it is another program's, which may go on with it.
+    """
+    originals.mkdir(mode=0o700, parents=True, exist_ok=True)
+    copy = originals / path.name
+    copy.unlink(missing_ok=True)  # of a taking in that came to nothing
+    shutil.copyfile(path, copy)
+    copy.chmod(0o400)
+    return copy, {path.name: _digest(copy)}
 
 
 @contextmanager

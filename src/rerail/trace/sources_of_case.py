@@ -22,8 +22,9 @@ class SourceEntry:
 
     `path` is absolute, `beside` relative to the case's folder, so that both may move together.
     `kind` is `tape`, `log` (read by `mapping`) or `conversation` (of which `run` is the run meant,
-    0 where the file holds one). `tape_id` is what a tape was when it was
-    taken in, `files` the SHA-256 of each of its files.
+    0 where the file holds one). `tape_id` is what a tape was when it was taken in, `files` the
+    SHA-256 of each of its files. `copied_from` is where another program has what the case has a
+    copy of.
     """
 
     name: str
@@ -36,6 +37,7 @@ class SourceEntry:
     lost: Sequence[str] = ()
     mapping: str = ""
     run: int = 0
+    copied_from: str = ""
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Self:

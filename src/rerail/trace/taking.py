@@ -27,11 +27,17 @@ def offered(path: Path, name: str, *, mapping: str = "", run: int = 0) -> Source
 def take_in(case: Case, entry: SourceEntry) -> SourceEntry:
     """Freeze it, and say what it is from now on."""
     path = Path(entry.path)
+    originals = case.folder / ORIGINALS / entry.name
     if entry.kind != "tape":
+        copy, files = freeze_file(path, originals)
         return replace(
-            entry, path=str(path.absolute()), beside=_beside(case, path), files=freeze_file(path)
+            entry,
+            path=str(copy.absolute()),
+            beside=_beside(case, copy),
+            files=files,
+            copied_from=str(path.resolve()),
         )
-    frozen = freeze(path, case.folder / ORIGINALS / entry.name)
+    frozen = freeze(path, originals)
     return replace(
         entry,
         path=str(frozen.path),

@@ -142,7 +142,11 @@ def test_another_program_s_file_is_a_case_too_with_what_it_cannot_show(
     assert any("imported, not recorded" in line for line in told.lines)
     assert rerail("trace", "safety", case).lines[0] == "status: unresolved"
     assert rerail("trace", "timeline", case).lines[0].startswith("fact\tmessage 1\t")
-    assert (tmp_path / "chat.json").stat().st_mode & 0o222 == 0
+    assert (tmp_path / "chat.json").stat().st_mode & 0o222
+    (tmp_path / "chat.json").write_text("[]")
+    assert rerail("trace", "diagnose", case).lines == told.lines
+    again = rerail("trace", "collect", case, tmp_path / "chat.json")
+    again.assert_complaint(2, "is source A of the case already")
 
 
 # collect
@@ -523,6 +527,12 @@ def test_a_source_that_is_gone_is_a_point(case: Path, rerail: Verb, tape: Path) 
     rerail("trace", "diagnose", case).assert_complaint(2, "source A of the case is not there")
 
 
+def rewrite(kept: Path, text: str) -> None:
+    """As somebody would who wants a case to say something else."""
+    kept.chmod(0o600)
+    kept.write_text(text)
+
+
 def test_a_log_that_was_added_to_is_noticed(case: Path, rerail: Verb) -> None:
     log, mapping = case.parent / "review.log", case.parent / "map.yaml"
     mapping.write_text("kind: {field: event}\n")
@@ -530,8 +540,11 @@ def test_a_log_that_was_added_to_is_noticed(case: Path, rerail: Verb) -> None:
     rerail("trace", "collect", case, log, "--mapping", mapping, "--word", "the reviewer's")
     points = rerail("trace", "check", case, "--json").json["points"]
     assert points[5]["because"] == "it is there, and no test is linked to it"
-    log.chmod(0o600)
-    log.write_text(log.read_text() + '{"event": "approval.given"}\n')
+    more = log.read_text() + '{"event": "approval.given"}\n'
+    log.write_text(more)  # the reviewer's program goes on
+    points = rerail("trace", "check", case, "--json").json["points"]
+    assert points[5]["because"] == "it is there, and no test is linked to it"
+    rewrite(case / "originals" / "B" / "review.log", more)
     points = rerail("trace", "check", case, "--json").json["points"]
     assert points[5]["because"] == "source B is not the file that was taken in"
 
@@ -543,8 +556,7 @@ def test_an_import_that_was_rewritten_is_noticed(tmp_path: Path, rerail: Verb, n
     chat = tmp_path / "chat.json"
     chat.write_text(json.dumps([{"role": "user", "content": "Look at W5512."}]))
     rerail("trace", "open", chat, "--question", "Why?")
-    chat.chmod(0o600)
-    chat.write_text(json.dumps(now))
+    rewrite(tmp_path / "CASE-chat" / "originals" / "A" / "chat.json", json.dumps(now))
     points = rerail("trace", "check", tmp_path / "CASE-chat", "--json").json["points"]
     assert points[5]["because"] == "source A is not the file that was taken in"
 

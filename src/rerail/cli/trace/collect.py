@@ -123,7 +123,7 @@ def _collect(
 def _must_be_new(path: Path, entries: Sequence[SourceEntry], case: Case) -> None:
     """A source that is there twice would count everything twice."""
     for entry in entries:
-        if entry.found_at(case.folder).resolve() == path.resolve():
+        if path.resolve() in (entry.found_at(case.folder).resolve(), Path(entry.copied_from)):
             hint = "`rerail trace collect CASE` alone says what the case has"
             raise UsageProblem(f"{path} is source {entry.name} of the case already", hint=hint)
 
