@@ -49,6 +49,7 @@ MADE_ON: Final = {
     **dict.fromkeys(
         [
             "recount",
+            "denied-value",
             "misplaced-value",
             "part-for-whole",
             "closed-door",

@@ -489,7 +489,15 @@ def _of_words() -> list[Fault]:
     )
     number = say("The tracking number for the kettle you bought is TR80017.")
     other = say("The tracking number for the teapot you bought is TR80017.")
+    untracked = say("Order W5512 does not have a tracking number.")
+    unwrapped = say("Order W5512 does not have a gift wrap.")
     return [
+        Fault(
+            "denied-value",
+            "agent",
+            replace(READ, tools=tracked, model=[LOOK, untracked]),
+            replace(READ, tools=tracked, model=[LOOK, unwrapped]),
+        ),
         Fault(
             "recount",
             "agent",

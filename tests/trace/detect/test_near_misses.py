@@ -35,6 +35,7 @@ def tool(name: str, answer: Any, /, **arguments: Any) -> Run:
 
 LOOK = tool("get_order", ORDER, order_id="W5512")
 CARD = tool("get_cards", CARDS, customer="C4471")
+PAID = tool("get_bill", {"kind": "payment", "payment_id": "card_10001"}, bill="B7001")
 CANCEL = tool("cancel_order", "done", order_id="W5512")
 SHELVES = tool("list", {"variants": {name: {"colour": word} for name, word in RED.items()}}, a=1)
 YES = user("Yes, go ahead.")
@@ -56,6 +57,23 @@ YES = user("Yes, go ahead.")
                 says("Shall I charge the one ending in 7447?"),
                 YES,
                 *tool("charge", "done", card_id="card_10001"),
+            ),
+        ),
+        (
+            "unspoken-choice",
+            (
+                *CARD,
+                *PAID,
+                says("Shall I take the payment?"),
+                YES,
+                *tool("charge", "done", payment_id="card_10001"),
+            ),
+            (
+                *CARD,
+                *PAID,
+                says("Shall I take the payment from the card ending in 7447?"),
+                YES,
+                *tool("charge", "done", payment_id="card_10001"),
             ),
         ),
         (

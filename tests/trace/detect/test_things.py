@@ -39,6 +39,19 @@ def test_the_last_record_of_a_thing_is_its_own() -> None:
     assert things.record("w5512", "order_id", 1) is None
 
 
+def test_what_names_its_field_describes_no_thing() -> None:
+    paid = {"cards": CARDS["cards"], "paid": [{"kind": "payment", "payment_id": "card_10001"}]}
+    words = reading(calls("get"), told(json.dumps(paid))).things.words("card_10001", 2)
+    assert words == frozenset({"7447", "card_10001"})
+
+
+def test_a_record_that_names_another_thing_first_is_not_its_own() -> None:
+    order = {"order_id": "W5512", "customer_id": "C4471"}
+    things = reading(calls("get"), told(json.dumps(order))).things
+    assert [sight.key for sight in things.own("w5512", 2)] == ["order_id"]
+    assert things.own("c4471", 2) == []
+
+
 def test_what_is_no_json_tells_of_nothing() -> None:
     things = reading(calls("get"), told("W5512 is there")).things
     assert things.known("w5512", 2) == []

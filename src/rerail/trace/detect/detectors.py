@@ -40,6 +40,7 @@ _MODULES: Final = (
     "another_than_sought",
     "closed_door",
     "recount",
+    "denied_value",
     "unavailable_choice",
     "accepted_otherwise",
     "invented_value",

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from rerail.trace.detect.call import Call
+from rerail.trace.detect.tools import words_of
 from rerail.trace.detect.values import leaves
 from rerail.trace.detect.words import identifier, names_a_thing, thing_in
 
@@ -52,15 +53,23 @@ class Things:
         return [sight for sight in self._sights.get(thing, []) if sight.seen < before]
 
     def record(self, thing: str, key: str, before: int) -> Sight | None:
-        """The last record that is of the thing itself: one that names it first of all things."""
-        own = [s for s in self.known(thing, before) if s.key in (key, "id", "") and _is_own(s)]
+        """The last record that is of the thing itself, by this field or under its identifier."""
+        own = [one for one in self.own(thing, before) if one.key in (key, "id", "")]
         return own[-1] if own else None
 
+    def own(self, thing: str, before: int) -> list[Sight]:
+        """The records that are of the thing itself: those that name it first of all things."""
+        return [sight for sight in self.known(thing, before) if _is_own(sight)]
+
     def words(self, thing: str, before: int) -> frozenset[str]:
-        """All short values by which the thing was described."""
+        """All short values by which the thing was described.
+
+        Without those that the name of its field has too: `payment` is no word for what stands in a
+        `payment_method_id`, since whatever else stood there would be called so.
+        """
         found: set[str] = set()
         for sight in self.known(thing, before):
-            found |= described(sight.record)
+            found |= described(sight.record) - frozenset(words_of(sight.key))
         return frozenset(found)
 
     def alternatives(self, thing: str, before: int) -> Mapping[str, frozenset[str]]:
