@@ -1,6 +1,7 @@
 """What every test may ask for: a test authority, scripted origins, a simulated model."""
 
 import os
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -16,6 +17,10 @@ from rerail.testing.origin import Origin
 # A busy machine fails no property; CI tries the same examples each time, everybody else new ones.
 settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("suite")
+
+# A shell that starts the tests in its background has Ctrl-C ignored, and commands inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before anybody imports it: whoever asks for the list of faults does.
 pytest.register_assert_rewrite("tests.journeys.rail")
