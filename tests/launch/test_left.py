@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,21 @@ def test_a_lock_is_no_link(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic"):
         hold(folder / "lock", b"\n")
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_lock_that_was_written_in_part_is_an_error(tmp_path: Path) -> None:
+    """As on a disk that is nearly full: the first write takes what there is room for."""
+    size = 4096
+    limited = f"""
+import resource, signal
+from pathlib import Path
+from rerail.launch.left import hold
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size // 4}, {size // 4}))
+try:
+    hold(Path({str(tmp_path / "page")!r}), bytes({size}))
+except OSError as error:
+    print(error.strerror)
+"""
+    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("File too large\n", "")

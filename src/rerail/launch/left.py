@@ -18,7 +18,9 @@ def hold(lock: Path, content: bytes) -> int:
         where_it_fails.callback(os.close, descriptor)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         # Only now: a process that is at this very point holds nothing yet, and is not dead.
-        os.pwrite(descriptor, content, 0)
+        done = 0
+        while done < len(content):  # what was written in part meets its error the next time
+            done += os.pwrite(descriptor, content[done:], done)
         where_it_fails.pop_all()
     return descriptor
 
