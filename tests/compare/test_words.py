@@ -19,6 +19,8 @@ def test_an_added_and_a_removed_word_have_one_empty_side() -> None:
     assert [(change.recorded, change.now) for change in added] == [("", "very ")]
     removed = word_changes("be very brief", "be brief")
     assert [(change.recorded, change.now) for change in removed] == [("very ", "")]
+    assert added[0].marked == ("be brief", "be {+very +}brief")
+    assert removed[0].marked == ("be [-very -]brief", "be brief")
 
 
 def test_changes_far_apart_are_two_and_neighbours_are_one() -> None:

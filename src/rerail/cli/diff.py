@@ -145,9 +145,9 @@ def _print_difference(difference: "Difference") -> None:
     say(f"  {one_line(difference.path)}")
     if difference.words:
         for word in difference.words[:_WORDS]:
-            before, recorded, after = word.old
-            say(one_line(f"    good  {before}[-{recorded}-]{after}"))
-            say(one_line(f"    bad   {word.before}{{+{word.now}+}}{word.after}"))
+            good, bad = word.marked
+            say(one_line(f"    good  {good}"))
+            say(one_line(f"    bad   {bad}"))
         return
     if difference.recorded is not None:
         say(one_line(f"    good  {difference.recorded}"))

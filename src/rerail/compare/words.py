@@ -40,6 +40,15 @@ class WordChange(Struct, frozen=True, omit_defaults=True):
             self.after if after is None else after,
         )
 
+    @property
+    def marked(self) -> tuple[str, str]:
+        """Both texts on a line, the run in `[-…-]` and `{+…+}`; where there is none, no mark."""
+        before, recorded, after = self.old
+        return (
+            before + (f"[-{recorded}-]" if recorded else "") + after,
+            self.before + (f"{{+{self.now}+}}" if self.now else "") + self.after,
+        )
+
 
 def word_changes(recorded: str, now: str) -> tuple[WordChange, ...]:
     """The changed runs in order, at most `CHANGES` of them."""

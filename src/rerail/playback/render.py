@@ -110,10 +110,9 @@ def _sizes(difference: Difference) -> str:
 
 
 def _words(change: WordChange) -> Iterator[str]:
-    before, recorded, after = map(_one_line, change.old)
-    yield f"      recorded  {before}[-{recorded}-]{after}"
-    before, now, after = map(_one_line, (change.before, change.now, change.after))
-    yield f"      now       {before}{{+{now}+}}{after}"
+    recorded, now = map(_one_line, change.marked)
+    yield f"      recorded  {recorded}"
+    yield f"      now       {now}"
 
 
 def _later(divergences: list[Divergence]) -> Iterator[str]:
