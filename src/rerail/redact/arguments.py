@@ -1,4 +1,5 @@
-"""Credentials in the arguments of a command: `--api-key X`, `--token=X`, `-H 'Name: X'`, `NAME=X`.
+"""Credentials in the arguments of a command: `--api-key X`, `--token=X`, `-H 'Name: X'`, `NAME=X`,
+and of curl `-u NAME:X`.
 
 An argument is replaced only where its form leaves no doubt: a replay runs the command again, and a
 program's text or a file's name must come through unharmed. Knows no processes.
@@ -21,6 +22,9 @@ _NO_VALUE = Lazy(
     r"|.*\.(?:py|js|mjs|cjs|ts|sh|rb|go|json|ya?ml|toml|txt|pem|key|crt)|.{0,7}",
     re.DOTALL,
 )
+_OF_CURL = Lazy(r"-[A-Za-z]*[uU]|--user|--proxy-user")
+_USER = Lazy(r"([^:]*:)(.+)", re.DOTALL)
+_USER_ATTACHED = Lazy(r"(-[uU][^:]*:)(.+)", re.DOTALL)
 
 
 class ArgumentCleaner:
@@ -34,9 +38,14 @@ class ArgumentCleaner:
     def clean(self, argv: list[str]) -> list[str]:
         """The same arguments with every credential replaced."""
         cleaned: list[str] = []
-        announced = ""
+        announced, curl, before = "", False, ""
         for argument in argv:
-            if announced and not _NO_VALUE.compiled.fullmatch(argument):
+            user = _user_of_curl(before, argument) if curl else None
+            curl = curl or argument.rpartition("/")[2] == "curl"
+            before = argument
+            if user:
+                cleaned.append(user[1] + self._reference("user", user[2]))
+            elif announced and not _NO_VALUE.compiled.fullmatch(argument):
                 cleaned.append(self._reference(announced, argument))
             else:
                 cleaned.append(self._one(argument))
@@ -64,6 +73,13 @@ class ArgumentCleaner:
         except UnicodeEncodeError:
             secret = value.encode("utf-8", "surrogatepass")
         return self._references.of(name.encode(), secret).decode()
+
+
+def _user_of_curl(before: str, argument: str) -> re.Match[str] | None:
+    """A user's name with its colon, and the password behind it."""
+    if _OF_CURL.compiled.fullmatch(before):
+        return _USER.compiled.fullmatch(argument)
+    return _USER_ATTACHED.compiled.fullmatch(argument)
 
 
 def _announces(argument: str) -> str:
