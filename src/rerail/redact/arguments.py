@@ -1,5 +1,4 @@
-"""Credentials in the arguments of a command: `--api-key X`, `--token=X`, `-H 'Name: X'`, `NAME=X`,
-and of curl `-u NAME:X`.
+"""Credentials in the arguments of a command: `--token X`, `-H 'Name: X'`, `NAME=X`, curl's `-u`.
 
 An argument is replaced only where its form leaves no doubt: a replay runs the command again, and a
 program's text or a file's name must come through unharmed. Knows no processes.
